@@ -61,7 +61,7 @@ import { schema } from './schema.ts'
 
 /** Contents page of the REST surface, and of `openapi.json`: method, path, who may call, what it does. */
 export const routes: readonly Route[] = [
-  // Battle pass (spec 4.1)
+  // Battle pass (contract 4.1)
   playerPost('/sdk/v1/battlepass/progress', progressCall),
   playerPost('/sdk/v1/battlepass/xp', addXpCall),
   playerPost('/sdk/v1/battlepass/claim', claimTierCall),
@@ -75,7 +75,7 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/inbox/claim-all', claimAllMessagesCall),
   playerPost('/sdk/v1/inbox/read', markMessagesReadCall),
 
-  // Login (spec 4.2)
+  // Login (contract 4.2)
   clientPost('/sdk/v1/authorization/custom', loginCall),
   linkPost('/sdk/v1/authorization/custom/link', linkIdentityCall),
   clientPost('/sdk/v1/authorization/google', google.login),
@@ -104,7 +104,7 @@ export const routes: readonly Route[] = [
   playerPost('/sdk/v1/storage/set', setStorageCall),
   playerPost('/sdk/v1/storage/delete', deleteStorageCall),
 
-  // Provider settings (spec 4.3)
+  // Provider settings (contract 4.3)
   platform('GET', '/platform/v1/projects/:projectId/auth-providers', 'read', getAuthProviders),
   platform('PUT', '/platform/v1/projects/:projectId/auth-providers', 'manage', putAuthProviders),
 

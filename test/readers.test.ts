@@ -23,6 +23,29 @@ const withoutComments = (source: string): string =>
 
 const linesWith = (text: string): string[] => text.split('\n').filter((line) => SECTION.test(line))
 
+describe('citations of docs/contract.md', () => {
+  const sections = new Set(
+    [...readFileSync('docs/contract.md', 'utf8').matchAll(/^##+ (\d+(?:\.\d+)?)\.? /gm)].map(([, number]) => number),
+  )
+  const sources = ['src', 'test', 'sdk', 'examples']
+    .flatMap(filesOf)
+    .filter((path) => /\.(?:tsx?|md|http|go|cs)$/.test(path))
+
+  it('name sections that it has, and no document that is not there', () => {
+    const found = sources.flatMap((path) => {
+      const text = readFileSync(path, 'utf8')
+      const cited = [...text.matchAll(/\bcontract ((?:\d+(?:\.\d+)?(?:, )?)+)/gi)].flatMap(([, list = '']) =>
+        list.match(/[\d.]+/g),
+      )
+      const missing = cited.filter((number) => !sections.has(String(number)))
+      const foreign = path.endsWith('readers.test.ts') ? [] : linesWith(text)
+      return [...missing, ...foreign].map((place) => [path, place])
+    })
+    expect(found).toEqual([])
+    expect(sections.size).toBeGreaterThan(20)
+  })
+})
+
 describe('what users read names no section of a document that they do not have', () => {
   it('openapi.json', () => {
     expect(linesWith(JSON.stringify(openapi, null, 1))).toEqual([])

@@ -28,7 +28,7 @@ const fields = types
   .filter((type) => isObjectType(type) || isInterfaceType(type))
   .flatMap((type) => Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}`, field })))
 
-describe('the schema (decisions 9)', () => {
+describe('the schema (contract 15)', () => {
   it('is the content of schema.graphql', async () => {
     const committed = await readFile(new URL('../schema.graphql', import.meta.url), 'utf8')
     expect(
@@ -85,7 +85,7 @@ describe('the schema (decisions 9)', () => {
     expect(validate(part, whole).map(({ message }) => message)).toEqual([])
   })
 
-  it('allows null only where a value can be absent (decisions 2)', () => {
+  it('allows null only where a value can be absent (contract 2.2)', () => {
     // Members of declared answers say so themselves. Of fields with a resolver of their own, these may be null.
     const byType: Readonly<Record<string, string>> = {
       AlertWebhook: 'failingSince failure link sentAt',

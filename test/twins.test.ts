@@ -131,7 +131,7 @@ describe('a game over', () => {
   })
 })
 
-describe('a season over REST and the same season over GraphQL (decisions: one operation, two edges)', () => {
+describe('a season over REST and the same season over GraphQL', () => {
   it(`end in the same state after random sequences of calls (${SEQUENCES} sequences)`, {
     timeout: TIMEOUT_MS,
   }, async () => {

@@ -1,7 +1,7 @@
 import type { Json } from './json.ts'
 
 /**
- * Refused requests: status and text on the wire (spec 7.1 and the API's table of errors). A game's "no" is not here: it
+ * Refused requests: status and text on the wire (contract 7.1 and the API's table of errors). A game's "no" is not here: it
  * is an outcome in a 200. Any other thrown error is a bug.
  */
 export const REFUSALS = {

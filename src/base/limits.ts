@@ -1,4 +1,4 @@
-// The limits of what callers and webhooks send (spec 8 and what it leaves open). Each is defined once, here, for
+// The limits of what callers and webhooks send (contract 8 and what it leaves open). Each is defined once, here, for
 // readers, messages, GraphQL, OpenAPI, the JSON Schema of definitions and the console, so this file imports nothing.
 // Texts are counted in characters (code points), everything else in the unit that is named. Constraints in migrations
 // and comments of the client library repeat some limits. The sizes of a body and of a webhook's answer, and the limits
@@ -177,7 +177,7 @@ export const MAX_GRANT_PLAYERS = 1_000_000
 export const DEFAULT_GRANT_PLAYERS = 100_000
 /** Grant jobs of an environment that have not ended. */
 export const MAX_GRANT_JOBS = 100
-/** The limits of webhook calls (spec 8), which a provider may lower. */
+/** The limits of webhook calls (contract 8), which a provider may lower. */
 export const MIN_WEBHOOK_TIMEOUT_MS = 100
 export const MAX_WEBHOOK_TIMEOUT_MS = 3_000
 export const MAX_WEBHOOK_ATTEMPTS = 3
@@ -236,7 +236,7 @@ export const MAX_CALL_DAYS = 2
 /** Deeper nesting is refused: no request needs it, and recursive readers would overflow the stack. */
 export const MAX_DEPTH = 64
 
-/** Names of environments and of login providers (spec 2.3, spec 8). */
+/** Names of environments and of login providers (contract 2.3, contract 8). */
 export const SLUG = new RegExp(`^[a-z0-9][a-z0-9_-]{0,${MAX_SLUG - 1}}$`)
 
 /** The form of a handle, whose length is checked separately. */

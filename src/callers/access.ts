@@ -59,7 +59,7 @@ export interface Access {
   readonly found: () => Caller | ClientRef | ServerCaller | undefined
   readonly address: () => string
   readonly service: Registry
-  /** The refusal for a credential of the wrong kind: the only difference between the surfaces (decisions 10). */
+  /** The refusal for a credential of the wrong kind: the only difference between the surfaces (contract 5). */
   readonly wrongKind: RefusalKind
   /** The call has been counted, and must not be counted again. */
   readonly isCounted?: true

@@ -11,7 +11,7 @@ import { createTokenRing, SIGNATURE_LENGTH, type TokenKey, type TokenKind } from
 
 export { generateTokenKey, type TokenKey } from './token-ring.ts'
 
-/** Lifetime of an access token, in seconds: 24 hours (spec 5, spec 8). */
+/** Lifetime of an access token, in seconds: 24 hours (contract 5, contract 8). */
 export const ACCESS_TOKEN_SECONDS = 86_400
 
 const CACHED_TOKENS = 50_000

@@ -47,7 +47,7 @@ export interface PublishedCall extends Contract {
 
 export const RUN_CALL: readonly RefusalKind[] = ['scenarioNotFound', 'nodeNotFound', 'runNotFound', 'runNotActive']
 
-/** The refusals of a call that asks the studio's webhook (spec 7.1). */
+/** The refusals of a call that asks the studio's webhook (contract 7.1). */
 export const CUSTOM_AUTH: readonly RefusalKind[] = [
   'customAuthDisabled',
   'customAuthRejected',

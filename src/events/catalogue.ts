@@ -2,7 +2,7 @@ import type { Json } from '../base/json.ts'
 import { type Member, out } from '../declare/answer.ts'
 import { boolean, type Column, nullable, text, uuid } from '../transactions/columns.ts'
 
-/** The kinds of events of a player (spec 6). */
+/** The kinds of events of a player (contract 6). */
 export const PLAYER_EVENT_TYPES = [
   'crossing',
   'inbox.received',

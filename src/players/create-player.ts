@@ -90,7 +90,7 @@ interface Created {
   readonly provider: string | null
 }
 
-/** Adds a player to the writes of a group, and its event to the environment's stream (spec 6). */
+/** Adds a player to the writes of a group, and its event to the environment's stream (contract 6). */
 export function addPlayer(
   group: Group,
   { environmentId, provider }: { environmentId: string; provider: string | null },
@@ -112,7 +112,7 @@ function insertPlayer(group: Group, environmentId: string, profile: NewProfile, 
   return player
 }
 
-/** Adds the event of a new player to the environment's stream (spec 6). */
+/** Adds the event of a new player to the environment's stream (contract 6). */
 export function publishCreated(group: Group, { environmentId, playerId }: PlayerRef, data: Created): void {
   group.of(Stream).append({
     environmentId,

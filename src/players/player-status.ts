@@ -104,7 +104,7 @@ function change(player: Player, changed: Partial<Remembered>): void {
   row.set({ ...ACTIVE, awaitsLogin: false, ...row.value, ...changed })
 }
 
-/** Refuses a banned, deleted or unknown player (spec 7.1). A ban of logins does not count. */
+/** Refuses a banned, deleted or unknown player (contract 7.1). A ban of logins does not count. */
 export function requireActive(player: Player): void {
   refuseStanding(player.one(standingRead).value)
 }
@@ -128,7 +128,7 @@ export function refuseStanding(standing: Standing | null | undefined): void {
   if (found?.kind === 'everything') throw banned(found)
 }
 
-/** A ban that says nothing but itself has no details, as spec 7.1 shows it. */
+/** A ban that says nothing but itself has no details, as contract 7.1 shows it. */
 function banned({ kind, until, reason }: Ban): Refusal {
   if (kind === 'everything' && until === null && reason === null) return new Refusal('playerBanned')
   return new Refusal('playerBanned', { facts: { ban: { kind, until: until?.toISOString() ?? null, reason } } })

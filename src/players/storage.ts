@@ -13,7 +13,7 @@ import { askStatus, requireActive } from './player-status.ts'
 import { type StorageValues, storageDeleteRequest, storageListRequest, storageSetRequest } from './requests.ts'
 
 /**
- * Faults of values that exceed a limit of spec 8 by themselves. The player's existing keys are counted under its lock.
+ * Faults of values that exceed a limit of contract 8 by themselves. The player's existing keys are counted under its lock.
  */
 export function storageFaults(values: StorageValues): Fault[] {
   const faults: Fault[] = []
@@ -81,7 +81,7 @@ export function removeValues(player: Player, keys: readonly string[]): void {
   for (const key of keys) if (stored.has(key)) stored.set(key, null)
 }
 
-/** Merges values into a player's storage, all or nothing (decisions 7). */
+/** Merges values into a player's storage, all or nothing (contract 13). */
 export function setStorage(ref: PlayerRef, values: StorageValues): Command<void> {
   return {
     player: ref,

@@ -45,7 +45,7 @@ export const DEADLINE_MS = 5_000
 const FULL_AT = 0.8
 
 /**
- * Runs commands in groups: all waiting commands go together (architecture: decide in TypeScript, commit in groups).
+ * Runs commands in groups: all waiting commands go together.
  * There is no timer. A lone command starts at once, and groups grow by themselves while the connections are busy.
  *
  * A group takes one of two paths. From memory, commands of remembered players are decided at once, or after a missing row

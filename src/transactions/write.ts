@@ -28,7 +28,7 @@ export interface Numbered {
 const CLOCK_TOLERANCE_MS = 1_000
 
 /**
- * The statement that proves and writes (architecture: remember, decide, prove). It gives a new version to the changed
+ * The statement that proves and writes. It gives a new version to the changed
  * players whose version is still the remembered one, and writes the rows of these players only. It answers the numbers of
  * those who were not proven. Players whose commands changed nothing are proven without a new version. Undefined when
  * there is nothing to prove or to write.

@@ -60,7 +60,7 @@ interface Field {
 
 const id: Field = { kind: 'text', max: 128 }
 const inRun = { scenarioId: id, nodeId: id, runId: id }
-/** Every field of every request of a player (spec 2.1). */
+/** Every field of every request of a player (contract 2.1). */
 const REQUESTS: Record<string, Record<string, Field>> = {
   '/sdk/v1/battlepass/progress': { scenarioId: id, nodeId: id },
   '/sdk/v1/battlepass/xp': {
@@ -149,7 +149,7 @@ function withField(path: string, name: string, text: string | null): Record<stri
   return text === null ? others : { ...others, [name]: new RawJson(text) }
 }
 
-describe('every field of every request (spec 2.1)', () => {
+describe('every field of every request (contract 2.1)', () => {
   it.each(TABLE)('$path refuses $name: $what', async ({ path, name, text }) => {
     expect(faultyPaths(await player.post(path, withField(path, name, text)))).toEqual([name])
   })

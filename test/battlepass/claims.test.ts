@@ -27,7 +27,7 @@ async function claimAll({ player, place, runId }: Pass) {
   return data.claimAll
 }
 
-describe('the granted rewards of a claim (decisions 11.6)', () => {
+describe('the granted rewards of a claim (contract 12)', () => {
   const nodes = [
     passNode('pass', { levels: [0, 100], tiers: [tier(1, 'free', [gold(1)]), tier(2, 'free', [gold(2)])] }),
     reward('cup', item('cup')),
@@ -95,7 +95,7 @@ describe('a claim on a level node after the claim on its pass', () => {
   })
 })
 
-describe('claimAll without an open tier (decisions 11.7)', () => {
+describe('claimAll without an open tier (contract 12)', () => {
   it.each([
     ['season closed', season({ levels: [0], more: PAST })],
     ['level not reached', season({ levels: [10, 20], tiers: [tier(1, 'free')] })],
@@ -118,7 +118,7 @@ describe('claimAll without an open tier (decisions 11.7)', () => {
   })
 })
 
-describe('a definition (decisions 11.9)', () => {
+describe('a definition (contract 12)', () => {
   it('can have a price of 0, which changes no balance, and tiers without rewards', async () => {
     const definition = season({
       levels: [0],

@@ -22,7 +22,7 @@ afterAll(stopPassGame)
 const goldReward = (amount: number) => ({ amount, currency: 'gold', itemId: null })
 const itemReward = (itemId: string, amount = 1) => ({ amount, currency: null, itemId })
 
-describe('a claim (spec 4.1: idempotent on the server)', () => {
+describe('a claim (contract 4.1: idempotent on the server)', () => {
   it('grants into wallet and inventory with a ledger row for each balance', async () => {
     await game.publish(
       'bundle',
@@ -135,7 +135,7 @@ describe('a claim (spec 4.1: idempotent on the server)', () => {
   })
 })
 
-describe('onComplete of a pass (spec 6)', () => {
+describe('onComplete of a pass (contract 6)', () => {
   const onComplete = { nodeId: 'pass', handle: 'onComplete', data: {} }
 
   it('is crossed once, when the last free tier is claimed at the top level, and not again with premium', async () => {
@@ -206,7 +206,7 @@ describe('onComplete of a pass (spec 6)', () => {
   })
 })
 
-describe('a level node (spec 3: a claim is accepted once the level is reached)', () => {
+describe('a level node (contract 3: a claim is accepted once the level is reached)', () => {
   const levelNode = (id: string, levelNumber: Json, more: Record<string, Json> = {}): Json => ({
     id,
     type: 'battle-pass-level',
@@ -294,7 +294,7 @@ describe('a level node (spec 3: a claim is accepted once the level is reached)',
     expect(await pass.holdings()).toEqual({ wallet: { gold: '20' }, items: { banner: '1' } })
   })
 
-  it('crosses onComplete once, at its first successful claim, and enters the next node (spec 6)', async () => {
+  it('crosses onComplete once, at its first successful claim, and enters the next node (contract 6)', async () => {
     const pass = await enter('levels', { wallet: { gems: 950n } })
     const node = pass.on('two')
     await node.claim(2, 'free')
@@ -329,7 +329,7 @@ describe('a level node (spec 3: a claim is accepted once the level is reached)',
     expect((await pass.on('pass').claim(1, 'free')).body).toMatchObject({ success: true, alreadyClaimed: true })
   })
 
-  it('adds a tier that the pass does not list; claim, claimAll and onComplete count it (decisions 11.2)', async () => {
+  it('adds a tier that the pass does not list; claim, claimAll and onComplete count it (contract 12)', async () => {
     const nodes = [
       passNode('pass', { levels: [0, 100], tiers: [tier(2, 'free')] }),
       levelNode('one', 1, { rewards: { free: [gold(1)], premium: [gold(2)] } }),
@@ -367,7 +367,7 @@ describe('a level node (spec 3: a claim is accepted once the level is reached)',
   })
 })
 
-describe('an edit of the definition (spec 2.1: state is per node)', () => {
+describe('an edit of the definition (contract 2.1: state is per node)', () => {
   it('raises the level with lower thresholds, and the next xp crosses the gained levels once', async () => {
     await game.publish('easier', season())
     const pass = await enter('easier')

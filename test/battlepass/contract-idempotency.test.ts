@@ -39,7 +39,7 @@ function sendKeys(token: string, body: object, keys: readonly string[]): Promise
 }
 
 describe('Idempotency-Key of xp and claim', () => {
-  it('gives a repeated xp call the first answer, and adds the xp once (spec 4.1)', async () => {
+  it('gives a repeated xp call the first answer, and adds the xp once (contract 4.1)', async () => {
     const pass = await enter('season')
     const first = await pass.xp(100, { 'idempotency-key': 'quest 1' })
     await pass.xp(5)

@@ -28,7 +28,7 @@ import {
 beforeAll(startPassGame)
 afterAll(stopPassGame)
 
-describe('progress (spec 4.1)', () => {
+describe('progress (contract 4.1)', () => {
   it.each([
     ['0 when no level is reached by 0 xp', [10, 20], 0],
     ['1 when the first level needs 0 xp', [0, 20], 1],
@@ -77,7 +77,7 @@ describe('progress (spec 4.1)', () => {
   })
 })
 
-describe('xp (spec 4.1)', () => {
+describe('xp (contract 4.1)', () => {
   it('crosses onLevelUp when a level is gained, and answers with the plan', async () => {
     const pass = await enter('season')
     const { body } = await pass.xp(100, {}, 'quest')
@@ -94,7 +94,7 @@ describe('xp (spec 4.1)', () => {
     ])
   })
 
-  it('crosses onLevelUp once for a jump over several levels (spec 6)', async () => {
+  it('crosses onLevelUp once for a jump over several levels (contract 6)', async () => {
     const pass = await enter('season')
     expect((await pass.xp(350)).body).toMatchObject({ level: 4, xp: 350, leveledUp: true, maxLevel: false })
     expect(await pass.crossings()).toEqual([
@@ -102,7 +102,7 @@ describe('xp (spec 4.1)', () => {
     ])
   })
 
-  it('crosses onMaxLevel once, when the top level is first reached (spec 6)', async () => {
+  it('crosses onMaxLevel once, when the top level is first reached (contract 6)', async () => {
     const pass = await enter('season')
     const first = await pass.xp(400)
     expect(first.body).toMatchObject({ level: 5, leveledUp: true, maxLevel: true })
@@ -132,7 +132,7 @@ describe('xp (spec 4.1)', () => {
   it.each([
     ['null', { source: null }],
     ['absent', {}],
-  ])('records a source that is %s as empty (spec 2.1)', async (_, sent) => {
+  ])('records a source that is %s as empty (contract 2.1)', async (_, sent) => {
     const { player, place, runId } = await enter('season')
     expect((await player.post(XP, { ...place, runId, amount: 7, ...sent })).status).toBe(200)
     const { rows } = await game.app.pool.query('SELECT source FROM xp_ledger WHERE player_id = $1', [player.playerId])
@@ -201,7 +201,7 @@ describe('a pass that the run has not entered', () => {
   })
 })
 
-describe('premium (spec 4.1: charges the wallet)', () => {
+describe('premium (contract 4.1: charges the wallet)', () => {
   it('charges the price, records ownership, writes the ledger and crosses onPremiumPurchase', async () => {
     const pass = await enter('season', { wallet: { gems: 1000n } })
     const { status, body } = await pass.premium()
@@ -305,7 +305,7 @@ describe('premium (spec 4.1: charges the wallet)', () => {
 })
 
 describe('xp whose crossing overflows a wallet', () => {
-  it('is 409 balance limit exceeded and writes nothing (spec 4.1)', async () => {
+  it('is 409 balance limit exceeded and writes nothing (contract 4.1)', async () => {
     const bonus = { id: 'bonus', type: 'reward', data: { rewards: [gold(1)] } }
     await game.publish('bonus', scenario([passNode(), bonus], [{ from: 'pass', handle: 'onLevelUp', to: 'bonus' }]))
     const pass = await enter('bonus', { wallet: { gold: MAX_INT64 } })
@@ -317,7 +317,7 @@ describe('xp whose crossing overflows a wallet', () => {
   })
 })
 
-describe('the scenario, node and run of a call (spec 1: every call carries them)', () => {
+describe('the scenario, node and run of a call (contract 1: every call carries them)', () => {
   const UNKNOWN_RUN = '00000000-0000-7000-8000-000000000000'
   const requests = (place: Record<string, Json>): [path: string, body: Record<string, Json>][] => [
     [XP, { ...place, amount: 1, source: 'test' }],
@@ -428,7 +428,7 @@ describe('the scenario, node and run of a call (spec 1: every call carries them)
   })
 })
 
-describe('a player that is banned or deleted (spec 7.1)', () => {
+describe('a player that is banned or deleted (contract 7.1)', () => {
   it.each(['banned', 'deleted'])('is refused on every endpoint from the next call on: %s', async (status) => {
     const pass = await enter('season', { wallet: { gems: 950n } })
     const { player, place, runId } = pass

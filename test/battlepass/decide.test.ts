@@ -68,7 +68,7 @@ const levelUps = (crossings: readonly Crossing[]) =>
     .filter(({ handle }) => handle === 'onLevelUp')
     .map(({ data }) => data as unknown as { fromLevel: number; toLevel: number; xp: bigint })
 
-describe('the level for a total of xp (spec 2.2)', () => {
+describe('the level for a total of xp (contract 2.2)', () => {
   it('is the highest whose xp is reached', () => {
     fc.assert(
       fc.property(passes, fc.bigInt({ min: 0n, max: 2000n }), (node, xp) => {
@@ -87,7 +87,7 @@ describe('the level for a total of xp (spec 2.2)', () => {
   })
 })
 
-describe('xp (spec 4.1)', () => {
+describe('xp (contract 4.1)', () => {
   it('sums to the same total and level in any order', () => {
     const shuffled = amounts.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length })),
@@ -265,7 +265,7 @@ function play(node: PassNode, all: readonly Step[], check: (pass: Pass, model: M
   return { pass, model, crossings }
 }
 
-describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1)', () => {
+describe('any sequence of xp, claims, deposits and purchases (contract 2.1, contract 4.1)', () => {
   it('leads to the xp, ownership and claimed tiers of the model, each tier granted once', () => {
     fc.assert(
       fc.property(passes, steps, (node, all) => {
@@ -354,7 +354,7 @@ describe('any sequence of xp, claims, deposits and purchases (spec 2.1, spec 4.1
   })
 })
 
-describe('the season (spec 4.1)', () => {
+describe('the season (contract 4.1)', () => {
   const at = (text: string) => new Date(text)
   const open = publish([0n, 100n], [tier(1, 'free')])
   const node: PassNode = {

@@ -54,7 +54,7 @@ function watchAll() {
 const setStatus = (client: pg.Pool | pg.PoolClient, { playerId }: PlayerCaller, status: string) =>
   client.query('UPDATE players SET status = $2 WHERE id = $1', [playerId, status])
 
-describe('the watch over callers with open connections (decisions 1)', () => {
+describe('the watch over callers with open connections (contract 5)', () => {
   it('checks every caller at first and then at most one in sixty at a time', async () => {
     const { watch, asked, looks } = watchAll()
     await looks(5)

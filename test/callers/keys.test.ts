@@ -46,7 +46,7 @@ async function auditRows(action: string) {
   return rows
 }
 
-describe('an SDK key made by an admin (decisions 1)', () => {
+describe('an SDK key made by an admin (contract 5)', () => {
   it('is shown once, logs players in and stops working when it is revoked', async () => {
     const operator = await startOperator()
     await game.setProviders({ default: { enabled: true, url: operator.url, secret: operator.secret } }, 'staging')
@@ -118,7 +118,7 @@ describe('a server key made by an admin', () => {
   })
 })
 
-describe('a platform key made by an admin (decisions 1)', () => {
+describe('a platform key made by an admin (contract 5)', () => {
   it('grants only its role and stops working when it is revoked', async () => {
     const { data } = await admin(CREATE_PLATFORM, { role: 'VIEWER', reason: 'a dashboard' })
     const { key, platformKey } = data.createPlatformKey

@@ -63,7 +63,7 @@ async function expectRefused(authorization: string): Promise<void> {
     expect([answer.status, answer.body.error, answer.body.code]).toEqual([401, 'invalid token', 'invalid_token'])
 }
 
-describe('an access token (spec 5, spec 8)', () => {
+describe('an access token (contract 5, contract 8)', () => {
   it('is accepted, as is one that the test signs with the same claims', async () => {
     expect((await call(`Bearer ${player.token}`)).status).toBe(200)
     expect((await call(`Bearer ${await sign(claims())}`)).status).toBe(200)
@@ -71,7 +71,7 @@ describe('an access token (spec 5, spec 8)', () => {
   })
 })
 
-describe('a request without a valid token (spec 5)', () => {
+describe('a request without a valid token (contract 5)', () => {
   const publicKeys = async () => (await game.request('GET', '/.well-known/jwks.json')).body.keys
 
   it.each(['none', 'None', 'NONE', ''])('is refused with an unsigned token: alg "%s"', async (alg) => {

@@ -18,7 +18,7 @@ import { settled } from '../harness/settled.ts'
 import { until } from '../harness/until.ts'
 import { describeWays } from './ways.ts'
 
-// The client library against the service: sessions, exact values, errors, events (spec 1, 2, 4, 6).
+// The client library against the service: sessions, exact values, errors, events (contract 1, 2, 4, 6).
 
 let game: Game
 let operator: Operator
@@ -106,7 +106,7 @@ describe('a client', () => {
   })
 })
 
-describe('a scenario session (spec 1: it supplies the ids)', () => {
+describe('a scenario session (contract 1: it supplies the ids)', () => {
   it('calls the listeners with what a pass claims for the player by itself', async () => {
     const nodes = [
       passNode('pass', { levels: [0, 100], tiers: [tier(2, 'free', [gold(7)])], more: { autoClaim: 'always' } }),
@@ -161,7 +161,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect(again.active.map(({ nodeId }) => nodeId).sort()).toEqual(['bye', 'level-2', 'pass'])
   })
 
-  it('claims the tier of a level node, and reports its onComplete once (spec 6)', async () => {
+  it('claims the tier of a level node, and reports its onComplete once (contract 6)', async () => {
     const tour = await (await signedIn()).scenario('tour').start()
     const heard: string[] = []
     const level = tour.level('level-2')
@@ -176,7 +176,7 @@ describe('a scenario session (spec 1: it supplies the ids)', () => {
     expect(heard).toEqual(['level-2'])
   })
 
-  it('reports onComplete of a level node once, even if its tier was claimed on the pass before (spec 6)', async () => {
+  it('reports onComplete of a level node once, even if its tier was claimed on the pass before (contract 6)', async () => {
     const tour = await (await signedIn()).scenario('tour').start()
     const heard: string[] = []
     const level = tour.level('level-2')
@@ -417,7 +417,7 @@ describeWays('following a session', () => {
   })
 })
 
-describe('exact values (spec 2.2: 64-bit integers)', () => {
+describe('exact values (contract 2.2: 64-bit integers)', () => {
   it('carry xp as bigint both ways, up to 2^63 - 1', async () => {
     const pass = (await (await signedIn()).scenario('season-1').start()).battlePass('pass')
     expect((await pass.addXp(9_007_199_254_740_993n)).xp).toBe(9_007_199_254_740_993n)
@@ -569,7 +569,7 @@ describe('errors', () => {
     expect(tierway.playerId).toBeNull()
   })
 
-  it('of a login have a code for each cause (spec 7.1)', async () => {
+  it('of a login have a code for each cause (contract 7.1)', async () => {
     operator.answer((_hit, response) => void response.writeHead(403).end())
     await expect(connect().login({ customData: {} })).rejects.toMatchObject({
       code: 'custom_auth_rejected',
@@ -605,7 +605,7 @@ describe('errors', () => {
   })
 })
 
-describe('linked identities (spec 4.2)', () => {
+describe('linked identities (contract 4.2)', () => {
   it('lead to the same player', async () => {
     const tierway = await signedIn()
     await tierway.link({ customData: { player: 'the same on a console' } })
@@ -753,7 +753,7 @@ describe('sign-in without a webhook', () => {
   })
 })
 
-describeWays('events (spec 6)', () => {
+describeWays('events (contract 6)', () => {
   it('arrive live and in order, and go on from a cursor', async () => {
     const tierway = await signedIn()
     const pass = (await tierway.scenario('season-1').start()).battlePass('pass')

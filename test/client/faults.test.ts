@@ -21,7 +21,7 @@ import { startTcpProxy } from '../harness/tcp-proxy.ts'
 import { until } from '../harness/until.ts'
 import { describeWays } from './ways.ts'
 
-// The client library on a bad network: each call counts once, and no login is lost (spec 4.1, 5).
+// The client library on a bad network: each call counts once, and no login is lost (contract 4.1, 5).
 
 let game: Game
 let operator: Operator

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readAs } from '../../src/client/answers.ts'
 import { membersOf, parseExact, printExact } from '../../src/client/json.ts'
 
-// The library's JSON: integers of 64 bits are exact on every engine (spec 2.2).
+// The library's JSON: integers of 64 bits are exact on every engine (contract 2.2).
 
 const member = fc.oneof(
   fc.string(),

@@ -10,7 +10,7 @@ import { type Service, startService, stopService, type World } from '../harness/
 import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/world.ts'
 
-// A game continues while the service is killed and started again: its xp counts once (spec 4.1).
+// A game continues while the service is killed and started again: its xp counts once (contract 4.1).
 
 const PLAYERS = 5
 /** The least calls of a game, which reach the last level, and its calls before each kill. */

@@ -171,7 +171,7 @@ describe.each([
     return (outcome as Body).ok.accessToken
   }
 
-  it('logs in, sets a webhook and links it (spec 4.2, spec 4.3, spec 4.4)', async () => {
+  it('logs in, sets a webhook and links it (contract 4.2, contract 4.3, contract 4.4)', async () => {
     expect(Object.keys(demo.customData)).toEqual(['player'])
     await logIn({ customData: demo.customData })
     token = await logIn({ customData, nickname: 'Ada', region: 'eu-west', language: 'en' })
@@ -211,7 +211,7 @@ describe.each([
     )
   })
 
-  it('takes xp of any source, in any amount and order, up to the last level and the last claim (spec 4.1, spec 6)', async () => {
+  it('takes xp of any source, in any amount and order, up to the last level and the last claim (contract 4.1, contract 6)', async () => {
     const heard: Body[] = []
     const stop = listen(demo, {
       ...{

@@ -45,7 +45,7 @@ async function playerOf(customData: Demo['customData']) {
 }
 
 describe('the studio of the demo', () => {
-  it('logs a player in by name, through the real login (spec 4.2, spec 4.4)', async () => {
+  it('logs a player in by name, through the real login (contract 4.2, contract 4.4)', async () => {
     expect(await playerOf({ player: 'ada' })).toMatchObject({
       nickname: 'Ada',
       identities: [{ provider: 'custom', subject: 'demo:ada' }],
@@ -63,14 +63,14 @@ describe('the studio of the demo', () => {
     },
   )
 
-  it('denies an invalid name of a player (spec 7.1)', async () => {
+  it('denies an invalid name of a player (contract 7.1)', async () => {
     for (const player of ['', ' ', 'a\0b', 'x'.repeat(129), null, 5, ['ada'], { name: 'ada' }]) {
       const { status, body } = await game.login({ player }, { sdkKey: demo.sdkKey })
       expect([status, body.error]).toEqual([401, 'custom auth rejected'])
     }
   })
 
-  it('denies a request whose signature is missing, wrong or too old (spec 4.4)', async () => {
+  it('denies a request whose signature is missing, wrong or too old (contract 4.4)', async () => {
     const body = print({ customData: { player: 'ada' } })
     const now = { id: 'msg_1', timestamp: Math.floor(Date.now() / 1000) }
     const call = async (secret: string | null, signed = body, at = now) => {

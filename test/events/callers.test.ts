@@ -45,7 +45,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two in
   })
   afterAll(() => fleet?.close())
 
-  describe('subscriptions and the history (decisions 8)', () => {
+  describe('subscriptions and the history (contract 14)', () => {
     const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'))
     const subscriptions = Object.values(schema.getSubscriptionType()?.getFields() ?? {})
     const histories = Object.values(schema.getQueryType()?.getFields() ?? {}).filter(({ name }) => name === 'events')
@@ -282,7 +282,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}access to events, on two in
   })
 
   // Each test waits a second or two for the periodic check of open connections. So they run concurrently.
-  describe.concurrent('open sockets and streams of a caller (decisions 1)', () => {
+  describe.concurrent('open sockets and streams of a caller (contract 5)', () => {
     let operator: Operator
     let sdkKey: string
     let others: Listener[]

@@ -83,7 +83,7 @@ function listen(subscription: Subscription, heard: bigint[]): void {
   })
 }
 
-describe('short subscriptions (decisions 8)', () => {
+describe('short subscriptions (contract 14)', () => {
   it('receive exactly the events after their cursor that match their filter, in order, however they pause', async () => {
     const { bus, count } = countingBus()
     const subscriptions = createSubscriptions({ settle: async () => {}, pool: game.app.pool, bus })

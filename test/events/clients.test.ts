@@ -117,7 +117,7 @@ async function breakAgainAndAgain(proxy: PostgresProxy, heard: () => number, rou
   }
 }
 
-describe('a listener in this process (decisions 8)', () => {
+describe('a listener in this process (contract 14)', () => {
   async function withProxy(
     hear: (url: string, heard: string[], start: string) => () => Promise<void> | void,
   ): Promise<void> {
@@ -200,7 +200,7 @@ describe('a listener in this process (decisions 8)', () => {
       }
     }))
 
-  it('of a player continues with the next access token when the previous one expires (decisions 1)', async () => {
+  it('of a player continues with the next access token when the previous one expires (contract 5)', async () => {
     const player = await game.player()
     const runId = await player.start('season')
     const after = await endOf(game)
@@ -361,7 +361,7 @@ function testListener(program: () => Promise<readonly string[]>): void {
     }
   }
 
-  test('receives every event once and in order, however often its connection is cut (decisions 8)', async () => {
+  test('receives every event once and in order, however often its connection is cut (contract 14)', async () => {
     const proxy = await startProxy(game.baseUrl)
     try {
       await withListener({ url: proxy.url }, async (listener, start) => {
@@ -502,7 +502,7 @@ const examples = {
 for (const [title, name] of Object.entries(examples)) describe(title, () => testListener(() => example(name)))
 
 describe('the listeners of a killed instance', () => {
-  test('receive every event once and in order from the next instance, through three kills (decisions 8)', async () => {
+  test('receive every event once and in order from the next instance, through three kills (contract 14)', async () => {
     await buildService()
     const database = await createDatabase()
     const world = await createWorld(database.url)

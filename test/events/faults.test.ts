@@ -69,7 +69,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}subscriptions on two instan
     return listener
   }
 
-  it('deliver events once and in order while nothing listens at REDIS_URL, and while Redis forbids to publish and subscribe: instances start, /readyz is degraded, and Redis is used once it is up and allows them (decisions 8)', async () => {
+  it('deliver events once and in order while nothing listens at REDIS_URL, and while Redis forbids to publish and subscribe: instances start, /readyz is degraded, and Redis is used once it is up and allows them (contract 14)', async () => {
     const [a, b] = instances
     const player = await fleet.climber()
     const start = await fleet.end()
@@ -109,7 +109,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}subscriptions on two instan
     expect(listener.positions).toEqual(range(start + 1, start + 110))
   })
 
-  it(`deliver ${AWAY.events} events to ${AWAY.subscribers} subscribers once and in order while Redis is killed for 10 s, within 2 s of its return, and no mutation fails (decisions 8)`, async () => {
+  it(`deliver ${AWAY.events} events to ${AWAY.subscribers} subscribers once and in order while Redis is killed for 10 s, within 2 s of its return, and no mutation fails (contract 14)`, async () => {
     await bringRedisUp()
     const { events: count, subscribers } = AWAY
     const players = await Promise.all(times(20, fleet.climber))
@@ -156,7 +156,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}subscriptions on two instan
     expect(instances.map(({ exit }) => exit)).toEqual([undefined, undefined])
   })
 
-  it('survive a freeze of their instance that is longer than the ping timeout, and then deliver the missed events (decisions 8)', async () => {
+  it('survive a freeze of their instance that is longer than the ping timeout, and then deliver the missed events (contract 14)', async () => {
     await bringRedisUp()
     const [frozen, writer] = instances
     const player = await fleet.climber()
@@ -179,7 +179,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}subscriptions on two instan
       expect([positions, closed]).toEqual([range(start + 1, start + 100), undefined])
   })
 
-  it(`deliver every committed event once and in order when a writer is killed ${KILLS} times between COMMIT and the signal (decisions 8)`, async () => {
+  it(`deliver every committed event once and in order when a writer is killed ${KILLS} times between COMMIT and the signal (contract 14)`, async () => {
     await bringRedisUp()
     const start = await fleet.end()
     const ask = {
@@ -205,7 +205,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}subscriptions on two instan
     for (const { positions } of followers) expect(positions).toEqual(stored)
   })
 
-  it(`disconnect stalled readers (1013) during ${STALLED_EVENTS} events: 24 others lose nothing, memory is bounded, and the stalled ones continue from their cursor (decisions 8)`, async () => {
+  it(`disconnect stalled readers (1013) during ${STALLED_EVENTS} events: 24 others lose nothing, memory is bounded, and the stalled ones continue from their cursor (contract 14)`, async () => {
     await bringRedisUp()
     const count = STALLED_EVENTS
     const perRun = 100

@@ -58,7 +58,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     return listener
   }
 
-  it('delivers on one instance what another writes, well before the check of Postgres each second (decisions 8)', async () => {
+  it('delivers on one instance what another writes, well before the check of Postgres each second (contract 14)', async () => {
     const player = await fleet.climber()
     const listener = follow(b, await fleet.end())
     await subscribed(b, 1)
@@ -74,7 +74,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     expect(median).toBeLessThan(200)
   })
 
-  it('has one subscription to one Redis channel per environment and instance, while it has subscribers (decisions 8)', async () => {
+  it('has one subscription to one Redis channel per environment and instance, while it has subscribers (contract 14)', async () => {
     const { pool } = fleet.world
     const second = await createProject(pool, { name: 'Second', environments: ['production'] })
     const { key } = await createPlatformKey(pool, second.projectId, 'viewer')
@@ -99,7 +99,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     await until('nobody is subscribed', async () => (await ask('CHANNELS')).length === 0)
   })
 
-  it('resolves an event once for 50 subscribers with the same document, whatever their cursors (decisions 8)', async () => {
+  it('resolves an event once for 50 subscribers with the same document, whatever their cursors (contract 14)', async () => {
     const player = await fleet.climber()
     const start = await fleet.end()
     for (const _ of range(1, 10)) await climb(a, player)
@@ -119,7 +119,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     for (const { after, listener } of followers) expect(listener.positions).toEqual(range(after + 1, start + 50))
   })
 
-  it('delivers each of 80 events that another instance writes right after it issued the cursor (decisions 8)', async () => {
+  it('delivers each of 80 events that another instance writes right after it issued the cursor (contract 14)', async () => {
     const player = await fleet.climber()
     const query = 'subscription ($after: String) { onLevelUp(after: $after) { cursor toLevel } }'
     let other: Listener | undefined
@@ -138,7 +138,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     await other?.heard(40)
   })
 
-  it('numbers the events of 32 writers 1 to N in commit order, beside refused, rolled back, broken and idle transactions (decisions 8)', async () => {
+  it('numbers the events of 32 writers 1 to N in commit order, beside refused, rolled back, broken and idle transactions (contract 14)', async () => {
     const { pool, env } = fleet.world
     const steps = 10
     const players = await Promise.all(times(32, fleet.climber))
@@ -249,7 +249,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
     }
   })
 
-  it('has no gap and no duplicate over hundreds of reconnects at random cursors to random instances while events are written (decisions 8)', async () => {
+  it('has no gap and no duplicate over hundreds of reconnects at random cursors to random instances while events are written (contract 14)', async () => {
     const perPlayer = atScale(100, 40)
     const players = await Promise.all(times(8, fleet.climber))
     const count = players.length * perPlayer

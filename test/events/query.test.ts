@@ -146,7 +146,7 @@ beforeAll(async () => {
 })
 afterAll(() => game?.stop())
 
-describe('the history of a stream (decisions 8)', () => {
+describe('the history of a stream (contract 14)', () => {
   it('has every event once, in the order of the stream, with the cursors of the stream', async () => {
     const page = await read(game, { first: 200 })
     expect(played.length).toBeGreaterThan(30)
@@ -207,7 +207,7 @@ describe('the history of a stream (decisions 8)', () => {
   })
 })
 
-describe('paging through a history (decisions 8)', () => {
+describe('paging through a history (contract 14)', () => {
   /** Runs beside four writers that create some hundred players a second. */
   async function whileWriting<T>(server: Game, use: () => Promise<T>): Promise<T> {
     let writing = true
@@ -412,7 +412,7 @@ describe('a request for a history', () => {
   })
 })
 
-describe('access to a history (decisions 1, 8)', () => {
+describe('access to a history (contract 5, 8)', () => {
   it('lets a platform key of any role read its own project, and requires the environment', async () => {
     for (const role of ['viewer', 'operator', 'admin'] as const) {
       expect(await readAll(game, { first: 200 }, await game.key(role))).toEqual(played)
@@ -431,7 +431,7 @@ describe('access to a history (decisions 1, 8)', () => {
 })
 
 describe('a subscription from the end of a history', () => {
-  it('loses and repeats nothing in sixty rounds of concurrent writes (decisions 8)', () =>
+  it('loses and repeats nothing in sixty rounds of concurrent writes (contract 14)', () =>
     withGame(async (server) => {
       let writing = true
       const writers = times(4, async () => {
@@ -473,7 +473,7 @@ describe('a subscription from the end of a history', () => {
   })
 })
 
-describe('retention (decisions 8)', () => {
+describe('retention (contract 14)', () => {
   const long = (count: number, days: number): Date[] => Array<Date>(count).fill(new Date(Date.now() - days * DAY_MS))
 
   it('removes the older events only, and returns how many', () =>

@@ -23,7 +23,7 @@ const QUERY = `query ($environment: String, $after: String, $before: String) {
 const codesOf = ({ errors }: Pick<Listener, 'errors'>) => errors.map((error) => error.extensions?.code ?? error)
 
 describe.skipIf(withoutRedis !== '')(`${withoutRedis}a restore`, () => {
-  it('ends with CURSOR_EXPIRED every subscription that sent lost events, over WebSocket and SSE, and expires every cursor of a lost event, on all instances (decisions 8)', async () => {
+  it('ends with CURSOR_EXPIRED every subscription that sent lost events, over WebSocket and SSE, and expires every cursor of a lost event, on all instances (contract 14)', async () => {
     const fleet = await createFleet()
     try {
       const { platformKey: token, environmentId, world } = fleet
@@ -108,7 +108,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a restore`, () => {
 })
 
 describe('each of many restores', () => {
-  it(`leaves every listener with exactly the events of the database, or with CURSOR_EXPIRED (decisions 8; seed ${SEED})`, async () => {
+  it(`leaves every listener with exactly the events of the database, or with CURSOR_EXPIRED (contract 14; seed ${SEED})`, async () => {
     const { chance, pick, next } = createRandom(SEED, 1)
     const below = (count: number): number => Math.floor(next() * count)
     const game = await startGame()

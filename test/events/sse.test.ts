@@ -166,7 +166,7 @@ async function play(player: TestPlayer): Promise<void> {
   }
 }
 
-describe('a stream of server-sent events on the wire (decisions 8)', () => {
+describe('a stream of server-sent events on the wire (contract 14)', () => {
   it('is one comment, then each event as id, event and data, byte for byte, by POST and by GET', async () => {
     const player = await game.player()
     const after = await endOf()
@@ -251,7 +251,7 @@ describe('a stream of server-sent events on the wire (decisions 8)', () => {
   })
 })
 
-describe('a resumed stream (decisions 8)', () => {
+describe('a resumed stream (contract 14)', () => {
   it('continues after Last-Event-ID, which overrides `after`', async () => {
     const player = await game.player()
     const start = await endOf()
@@ -286,7 +286,7 @@ describe('a resumed stream (decisions 8)', () => {
   })
 })
 
-describe('a stream whose caller loses access (decisions 1)', () => {
+describe('a stream whose caller loses access (contract 5)', () => {
   async function codeOf(token: string, variables = {}): Promise<string> {
     const stream = await open(token, { variables })
     const frame = await stream.next()

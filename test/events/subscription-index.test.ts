@@ -52,7 +52,7 @@ function woken(index: SubscriptionIndex<Subscriber>, one: StreamEvent): Subscrib
   return found
 }
 
-describe('the index of subscriptions (decisions 8)', () => {
+describe('the index of subscriptions (contract 14)', () => {
   it('wakes exactly the subscriptions whose filter matches, each once, after any additions and removals', () => {
     const step = fc.oneof(fc.record({ add: filter }), fc.record({ remove: fc.nat() }), fc.record({ tell: event }))
     fc.assert(

@@ -182,7 +182,7 @@ async function stored(afterCursor: string): Promise<string[]> {
 }
 
 for (const [way, subscribe] of Object.entries(ways)) {
-  describe(`subscriptions over ${way} (decisions 8)`, () => {
+  describe(`subscriptions over ${way} (contract 14)`, () => {
     it('give onLevelUp, onMaxLevel, onPremiumPurchase and onComplete with their own data', async () => {
       const player = await game.player({ wallet: { gems: 950n } })
       const runId = await player.start('season')
@@ -385,7 +385,7 @@ function withoutCredentials(subscribe: typeof overSocket): Subscriber {
   return { next, take: next, close: async () => client.dispose() }
 }
 
-describe('a subscription after a cursor (decisions 8)', () => {
+describe('a subscription after a cursor (contract 14)', () => {
   it('receives every event once and in order from several cursors, over both protocols, while sixteen writers write', async () => {
     const writers = await Promise.all(times(16, () => game.player()))
     await game.publish('long', scenario([passNode('pass', { levels: times(200, (index) => index), tiers: [] })], []))

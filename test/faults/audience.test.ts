@@ -20,7 +20,7 @@ const DEADLINE_MS = 120_000
 const QUERY = 'subscription ($after: String) { onLevelUp(after: $after) { cursor } }'
 
 describe.skipIf(withoutRedis !== '')(`${withoutRedis}${PLAYERS} subscribed players`, () => {
-  it(`each receive all their events once and in order, while Redis and an instance are killed (decisions 8; seed ${SEED})`, async () => {
+  it(`each receive all their events once and in order, while Redis and an instance are killed (contract 14; seed ${SEED})`, async () => {
     const { pick } = createRandom(SEED, 2)
     const fleet = await createFleet()
     const listeners: LightListener[] = []

@@ -146,7 +146,7 @@ const noWrites = (players: readonly WorldPlayer[]): Map<string, Writes> =>
 
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
-describe('a service that is killed under load (spec 8: an answered write is durable)', () => {
+describe('a service that is killed under load (contract 8: an answered write is durable)', () => {
   it('keeps every acknowledged write and does none twice, through several kills', async () => {
     const players = await Promise.all(times(KILLED_PLAYERS, () => world.player('season', { gems: 5_000n })))
     const acknowledged = noWrites(players)
@@ -310,7 +310,7 @@ describe('a service that is killed in the middle of a batch of grants', () => {
   })
 })
 
-describe('a service whose Postgres fails under load (spec 8: unavailable, never lost, never twice)', () => {
+describe('a service whose Postgres fails under load (contract 8: unavailable, never lost, never twice)', () => {
   beforeAll(async () => {
     await stopBoth()
     ;[service, other] = await Promise.all([
@@ -355,7 +355,7 @@ describe('a service whose Postgres fails under load (spec 8: unavailable, never 
     await auditBooks(world.pool)
   })
 
-  it(`charges once when the answer to COMMIT is lost ${LOST_ANSWERS} times, and the repeat goes to another service (spec 4.1)`, async () => {
+  it(`charges once when the answer to COMMIT is lost ${LOST_ANSWERS} times, and the repeat goes to another service (contract 4.1)`, async () => {
     const running = service as Service
     for (const index of times(LOST_ANSWERS, (round) => round)) {
       const player = await world.player('season', { gems: 5_000n })

@@ -28,7 +28,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'faults/crash.test.ts',
         title:
-          'charges once when the answer to COMMIT is lost … times, and the repeat goes to another service (spec 4.1)',
+          'charges once when the answer to COMMIT is lost … times, and the repeat goes to another service (contract 4.1)',
       },
     ],
   },
@@ -87,7 +87,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'events/instances.test.ts',
         title:
-          'delivers on one instance what another writes, well before the check of Postgres each second (decisions 8)',
+          'delivers on one instance what another writes, well before the check of Postgres each second (contract 14)',
       },
     ],
   },
@@ -239,7 +239,7 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [
       {
         file: 'login/login-races.test.ts',
-        title: 'accept one of twenty logins that each add ten keys to 990 and write nothing of the others (spec 8)',
+        title: 'accept one of twenty logins that each add ten keys to 990 and write nothing of the others (contract 8)',
       },
     ],
   },
@@ -339,7 +339,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'events/restore.test.ts',
         title:
-          'ends with CURSOR_EXPIRED every subscription that sent lost events, over WebSocket and SSE, and expires every cursor of a lost event, on all instances (decisions 8)',
+          'ends with CURSOR_EXPIRED every subscription that sent lost events, over WebSocket and SSE, and expires every cursor of a lost event, on all instances (contract 14)',
       },
     ],
   },
@@ -356,7 +356,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'events/instances.test.ts',
         title:
-          'has no gap and no duplicate over hundreds of reconnects at random cursors to random instances while events are written (decisions 8)',
+          'has no gap and no duplicate over hundreds of reconnects at random cursors to random instances while events are written (contract 14)',
       },
     ],
   },

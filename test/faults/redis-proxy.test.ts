@@ -103,7 +103,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a Redis`, () => {
   }
 
   it.each(faults.map((fault) => [fault.title, fault] as const))(
-    'that %s loses and repeats no event, lets each instance count logins alone, and sets the /readyz status (decisions 8)',
+    'that %s loses and repeats no event, lets each instance count logins alone, and sets the /readyz status (contract 14)',
     async (_title, { begin, end, status }) => {
       await becomes('ready')
       const start = await fleet.end()

@@ -106,7 +106,7 @@ async function earnedFirst({ playerId }: WorldPlayer): Promise<boolean> {
   return rows[0]?.earned ?? false
 }
 
-describe('two services with racing calls (spec 4.1)', () => {
+describe('two services with racing calls (contract 4.1)', () => {
   it(`charge once and answer identically when ${RACERS} purchases have one key`, async () => {
     const player = await cluster.world.player('season', { gems: 5_000n })
     const answers = await together(RACERS, (index) => call(index, player, PREMIUM, place, 'one'))

@@ -333,7 +333,7 @@ describe('the figures of a battle pass', () => {
     expect(tiers[2]).toMatchObject({ level: 2, track: 'FREE', reached: 0, claimed: 1, unclaimed: 0 })
   })
 
-  test('include the tiers that level nodes add (decisions 11.2)', async () => {
+  test('include the tiers that level nodes add (contract 12)', async () => {
     const data = { levelNumber: 2, passNodeId: 'pass', rewards: { free: [] } }
     const nodes = [passNode('pass', { tiers: [tierOf(1, 'free')] }), { id: 'two', type: 'battle-pass-level', data }]
     await game.publish('brought', scenario(nodes, []))

@@ -84,7 +84,7 @@ export function approveByName(hit: Hit, response: ServerResponse): void {
   void approve({ subject: String(player) })(hit, response)
 }
 
-/** What `X-Signature` must be: lowercase hex of the HMAC-SHA256 of the bytes (spec 4.4). */
+/** What `X-Signature` must be: lowercase hex of the HMAC-SHA256 of the bytes (contract 4.4). */
 export function signatureOf(secret: string, body: Uint8Array): string {
   return createHmac('sha256', secret).update(body).digest('hex')
 }

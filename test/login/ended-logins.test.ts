@@ -12,7 +12,7 @@ import { startStopwatch } from '../harness/stopwatch.ts'
 import { until } from '../harness/until.ts'
 import { type Mutation, newOperator, payload, type Operator as Support, support } from '../support/desk.ts'
 
-// What ends with a login: its access tokens (decisions 11.4) on every instance, also without Redis, and the feed that
+// What ends with a login: its access tokens (contract 5) on every instance, also without Redis, and the feed that
 // tells game servers of it, over real connections.
 
 /** Two seconds are promised; the rest is for a busy machine. */
@@ -249,7 +249,7 @@ describe('the end of a login', () => {
   }
 
   it.each(Object.entries(ends))(
-    'is told within two seconds of %s and ends its access tokens, on every instance (decisions 11.4)',
+    'is told within two seconds of %s and ends its access tokens, on every instance (contract 5)',
     async (what, end) => {
       const feeds = [await follow(), await follow({ baseUrl: other.baseUrl })]
       const login = await logIn()
@@ -633,7 +633,7 @@ describe('a follower that reads nothing', { timeout: 120_000 }, () => {
 })
 
 // Last: logins that ended in transactions with the ids of the first ones make followers read all anew.
-describe('the access tokens of a login (decisions 11.4)', () => {
+describe('the access tokens of a login (contract 5)', () => {
   it('end together with those of its refreshes, and other logins of the player stay valid', async () => {
     const name = newName()
     const [login, kept] = [await logIn(game.sdkKey, name), await logIn(game.sdkKey, name)]

@@ -486,7 +486,7 @@ describe('the keys of an issuer', () => {
   })
 })
 
-describe('the settings of issuers (decisions 6)', () => {
+describe('the settings of issuers (contract 4.3)', () => {
   it('are answered as they are stored, and change for the next login', async () => {
     const { body } = await provide()
     expect(body.notices).toBeUndefined()

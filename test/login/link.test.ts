@@ -54,7 +54,7 @@ function expectLinked({ status, text }: Pick<Answer, 'status' | 'text'>): void {
   expect([status, text]).toEqual([204, ''])
 }
 
-describe('a link (spec 3, spec 4.2)', () => {
+describe('a link (contract 3, contract 4.2)', () => {
   it('answers 204 with an empty body, and its subject logs the player in afterwards', async () => {
     const subject = newSubject()
     const player = await game.player()
@@ -82,7 +82,7 @@ describe('a link (spec 3, spec 4.2)', () => {
     expect(await bound()).toEqual(before)
   })
 
-  it('lets a player hold several identities, each in the namespace of its provider (spec 2.3)', async () => {
+  it('lets a player hold several identities, each in the namespace of its provider (contract 2.3)', async () => {
     const [first, second, third] = [newSubject(), newSubject(), newSubject()]
     const login = await game.login(by(first))
     const playerId = playerOf(login)
@@ -108,7 +108,7 @@ describe('a link (spec 3, spec 4.2)', () => {
     expect(playerOf(await game.login(by(third)))).not.toBe(playerId)
   })
 
-  it('calls the webhook with the same request as a login does (spec 4.4)', async () => {
+  it('calls the webhook with the same request as a login does (contract 4.4)', async () => {
     const customData = '{ "answer":{"subject":"same"}, "id":76561197960287930123, "a":1.0 }'
     const player = await game.player()
     expectLinked(await game.link(player.token, customData))
@@ -126,7 +126,7 @@ describe('a link (spec 3, spec 4.2)', () => {
     expect(JSON.stringify(link.headers)).not.toContain(player.token)
   })
 
-  it('writes data and leaves nickname, avatar, region and language alone (spec 8, rule 4)', async () => {
+  it('writes data and leaves nickname, avatar, region and language alone (contract 8, rule 4)', async () => {
     const [first, second] = [newSubject(), newSubject()]
     const said = { nickname: 'Ada', avatarUrl: 'https://a.example', data: { a: 1, b: 1 } }
     const login = await game.login(by(first, said), { region: 'eu', language: 'de' })
@@ -161,7 +161,7 @@ describe('a link (spec 3, spec 4.2)', () => {
 })
 
 describe('a refused link', () => {
-  it('writes nothing when another player has the subject, even a banned or deleted one (spec 7.1)', async () => {
+  it('writes nothing when another player has the subject, even a banned or deleted one (contract 7.1)', async () => {
     const subject = newSubject()
     const owner = playerOf(await game.login(by(subject, { nickname: 'owner', data: { a: 1 } })))
     const player = await game.player()
@@ -182,7 +182,7 @@ describe('a refused link', () => {
   })
 
   it.each(FORBIDDEN)(
-    'writes nothing when its player is %s during the webhook call (spec 5, spec 7.1)',
+    'writes nothing when its player is %s during the webhook call (contract 5, contract 7.1)',
     async (state, refusal) => {
       const subject = newSubject()
       const player = await game.player()
@@ -194,7 +194,7 @@ describe('a refused link', () => {
     },
   )
 
-  it('writes nothing when its data is over the storage limit, and succeeds with less data (spec 8)', async () => {
+  it('writes nothing when its data is over the storage limit, and succeeds with less data (contract 8)', async () => {
     const subject = newSubject()
     const player = await game.player()
     expect((await player.post('/sdk/v1/storage/set', { values: keys(0, 999, 0) })).status).toBe(204)
@@ -240,7 +240,7 @@ describe('a refused link', () => {
   })
 })
 
-describe('a link request (spec 4.2, spec 5: SDK key and bearer token)', () => {
+describe('a link request (contract 4.2, contract 5: SDK key and bearer token)', () => {
   const send = (headers: Record<string, string>, body = print({ customData: by(newSubject()) })) =>
     game.request('POST', LINK, { body, headers })
 
@@ -315,7 +315,7 @@ describe('a link request (spec 4.2, spec 5: SDK key and bearer token)', () => {
   })
 })
 
-describe('REST, GraphQL and WebSocket links (spec 9)', () => {
+describe('REST, GraphQL and WebSocket links (contract 15)', () => {
   const LINK_CUSTOM = `mutation ($input: LinkCustomInput!) {
     linkCustom(input: $input) { identity { provider subject } } }`
   type Link = (player: { token: string } | null, customData: string, options?: LoginOptions) => Promise<Outcome>
@@ -379,7 +379,7 @@ describe('REST, GraphQL and WebSocket links (spec 9)', () => {
     expect(await link(player, print(by(newSubject())))).toEqual({ ok: 'linked' })
   })
 
-  it('write nothing when they are refused, with the same code and message and as many calls of the webhook (spec 7.1)', async () => {
+  it('write nothing when they are refused, with the same code and message and as many calls of the webhook (contract 7.1)', async () => {
     const taken = newSubject()
     await game.login(by(taken))
     const player = await game.player()

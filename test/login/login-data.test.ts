@@ -36,8 +36,8 @@ afterAll(stopLogins)
 const SENDS = atScale(10, 3)
 const UNAVAILABLE = [503, 'unavailable', 'unavailable']
 
-describe('a login (spec 3: in one transaction)', () => {
-  it('leaves no player, identity, event or storage when one of a thousand keys is too long (spec 8)', async () => {
+describe('a login (contract 3: in one transaction)', () => {
+  it('leaves no player, identity, event or storage when one of a thousand keys is too long (contract 8)', async () => {
     const subject = newSubject()
     const before = await countGame()
     const data = { ...keys(0, 999), ['x'.repeat(129)]: 1 }
@@ -52,7 +52,7 @@ describe('a login (spec 3: in one transaction)', () => {
     ['banned', [403, 'player banned', 'player_banned']],
     ['deleted', [403, 'player deleted', 'player_deleted']],
   ])(
-    'writes nothing for a player that is %s before or during the webhook call (spec 5, spec 7.1)',
+    'writes nothing for a player that is %s before or during the webhook call (contract 5, contract 7.1)',
     async (state, refusal) => {
       const subject = newSubject()
       const playerId = playerOf(await game.login(by(subject, { nickname: 'before', data: { a: 1 } })))
@@ -126,7 +126,7 @@ describe('a login (spec 3: in one transaction)', () => {
     await proxy.close()
   })
 
-  it('holds no database connection or transaction during the webhook call (spec 8: up to ten seconds)', async () => {
+  it('holds no database connection or transaction during the webhook call (contract 8: up to ten seconds)', async () => {
     const { pool } = game.app
     const isFree = async () => {
       if (pool.idleCount < pool.totalCount) return false
@@ -143,7 +143,7 @@ describe('a login (spec 3: in one transaction)', () => {
   })
 })
 
-describe('data of the webhook (spec 8, rules on data)', () => {
+describe('data of the webhook (contract 8, rules on data)', () => {
   const readAll = async (token: string, asked: Json = {}) =>
     game.request('POST', '/sdk/v1/storage/get', { body: print(asked), headers: { authorization: `Bearer ${token}` } })
 

@@ -47,7 +47,7 @@ const linkAt = ({ baseUrl }: { baseUrl: string }, token: string, customData: Jso
 const tokensOf = async (playerId: string): Promise<number> =>
   Number((await query('SELECT count(*) FROM refresh_tokens WHERE player_id = $1', [playerId]))[0].count)
 
-describe('concurrent logins and links (spec 2.3: one subject is one player)', () => {
+describe('concurrent logins and links (contract 2.3: one subject is one player)', () => {
   it.each([
     ['one service', () => [game, game]],
     ['two services on one database', () => [game, other]],
@@ -83,7 +83,7 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
     expect((await profileOf(playerId)).nickname).toBe(`name ${last}`)
   })
 
-  it(`bind a subject to one of two players and refuse the other, in ${ROUNDS} rounds (spec 7.1)`, async () => {
+  it(`bind a subject to one of two players and refuse the other, in ${ROUNDS} rounds (contract 7.1)`, async () => {
     for (const round of times(ROUNDS, (index) => index)) {
       const subject = newSubject()
       const [one, two] = await Promise.all([game.player(), game.player()])
@@ -128,7 +128,7 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
     }
   })
 
-  it('accept one of twenty logins that each add ten keys to 990 and write nothing of the others (spec 8)', async () => {
+  it('accept one of twenty logins that each add ten keys to 990 and write nothing of the others (contract 8)', async () => {
     const subject = newSubject()
     const playerId = playerOf(await game.login(by(subject, { nickname: 'before', data: keys(0, 990) })))
     const answers = await Promise.all(
@@ -256,7 +256,7 @@ describe('concurrent logins and links (spec 2.3: one subject is one player)', ()
     expect(Number(deadlocks)).toBe(0)
   })
 
-  it('make a hundred players of a hundred new subjects, in a stream without gaps (spec 6)', async () => {
+  it('make a hundred players of a hundred new subjects, in a stream without gaps (contract 6)', async () => {
     const subjects = times(100, newSubject)
     const players: string[] = []
     // Twenty at once: a busy machine would answer the last of a hundred webhook calls too late.
@@ -329,7 +329,7 @@ describe('logins and links that are committed together', () => {
     expect(JSON.parse(data).nickname).toBe('one')
   })
 
-  it('refuse the second of two first logins whose keys exceed the limit together (spec 8)', async () => {
+  it('refuse the second of two first logins whose keys exceed the limit together (contract 8)', async () => {
     const subject = newSubject()
     const [one, two] = await inOneGroup(
       (gate) => game.login(by(subject, { nickname: 'one', data: keys(0, 600) }, gate)),
@@ -372,7 +372,7 @@ describe('logins and links that are committed together', () => {
     expect((await countGame()).players).toBe(before.players)
   })
 
-  it("count a player's earlier keys when a login follows its link (spec 8)", async () => {
+  it("count a player's earlier keys when a login follows its link (contract 8)", async () => {
     const subject = newSubject()
     const player = await game.player()
     expect((await player.post('/sdk/v1/storage/set', { values: keys(0, 995) })).status).toBe(204)

@@ -58,7 +58,7 @@ const SURFACES: Record<'REST' | 'GraphQL' | 'a WebSocket', LogIn> = {
     ),
 }
 
-describe('a custom login (spec 3, spec 4.2)', () => {
+describe('a custom login (contract 3, contract 4.2)', () => {
   it('answers only a token pair, with cache-control no-store', async () => {
     const { status: answered, headers, body, text } = await game.login(by(newSubject()))
     expect([answered, Object.keys(body)]).toEqual([200, ['accessToken', 'refreshToken']])
@@ -101,7 +101,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     })
   })
 
-  it('sends one player.created for a new player and none for a known one (spec 6)', async () => {
+  it('sends one player.created for a new player and none for a known one (contract 6)', async () => {
     const [first, second, third] = [newSubject(), newSubject(), newSubject()]
     const { data } = await game.graphql(game.platformKey, '{ streamCursor(environment: "production") }')
     const heard = game.subscribe(
@@ -129,7 +129,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     await heard.close()
   })
 
-  it('logs the same player in again and applies the new nickname, avatar and data (spec 2.3)', async () => {
+  it('logs the same player in again and applies the new nickname, avatar and data (contract 2.3)', async () => {
     const subject = newSubject()
     const first = await game.login(by(subject, { nickname: 'A', avatarUrl: 'https://a.example', data: { a: 1, b: 1 } }))
     const playerId = playerOf(first)
@@ -164,7 +164,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
     ['no nickname when both are null', null, null, null],
     ["a client's nickname of 128 emoji", undefined, LONGEST, LONGEST],
   ])(
-    'creates a player with %s, and only the webhook changes it later (spec 2.3)',
+    'creates a player with %s, and only the webhook changes it later (contract 2.3)',
     async (_, webhook, client, expected) => {
       const subject = newSubject()
       const playerId = playerOf(
@@ -198,7 +198,7 @@ describe('a custom login (spec 3, spec 4.2)', () => {
   })
 })
 
-describe('a subject (spec 2.3)', () => {
+describe('a subject (contract 2.3)', () => {
   it('is a separate player under each provider, environment and project', async () => {
     const subject = newSubject()
     const { projectId, environments } = await createProject(game.app.pool, {
@@ -269,7 +269,7 @@ describe('a subject (spec 2.3)', () => {
   })
 })
 
-describe('the body of a login request (decisions of the contract: 400, and every fault at once)', () => {
+describe('the body of a login request (contract 7.3: 400, and every fault at once)', () => {
   const good = '"customData":{"answer":{"subject":"nobody"}}'
   const post = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
     game.request('POST', LOGIN, { body, headers: { 'x-sdk-key': game.sdkKey, ...headers } })
@@ -363,7 +363,7 @@ describe('the body of a login request (decisions of the contract: 400, and every
   })
 })
 
-describe('the SDK key (spec 5)', () => {
+describe('the SDK key (contract 5)', () => {
   it.each<[what: string, key: () => string | null | Promise<string>]>([
     ['missing', () => null],
     ['empty', () => ''],
@@ -408,7 +408,7 @@ describe('the SDK key (spec 5)', () => {
   })
 })
 
-describe('a provider that is disabled or not configured (spec 5, spec 7.1)', () => {
+describe('a provider that is disabled or not configured (contract 5, contract 7.1)', () => {
   it.each<[what: string, provider: string]>([
     ['disabled', 'off'],
     ['unknown', 'unknown'],
@@ -441,7 +441,7 @@ describe('a provider that is disabled or not configured (spec 5, spec 7.1)', () 
     })
   })
 
-  it('refuses logins on every instance at once, and later logs the same player in (spec 4.3)', async () => {
+  it('refuses logins on every instance at once, and later logs the same player in (contract 4.3)', async () => {
     const subject = newSubject()
     const playerId = playerOf(await game.login(by(subject)))
     for (const _ of times(5, () => 0)) {
@@ -455,7 +455,7 @@ describe('a provider that is disabled or not configured (spec 5, spec 7.1)', () 
   })
 })
 
-describe('REST, GraphQL and WebSocket logins (spec 9)', () => {
+describe('REST, GraphQL and WebSocket logins (contract 15)', () => {
   const surfaces = Object.entries(SURFACES)
 
   it.each(surfaces)('find the same player when the first login goes over %s', async (_, logIn) => {
@@ -513,7 +513,7 @@ describe('REST, GraphQL and WebSocket logins (spec 9)', () => {
     await expect(refused).rejects.toMatchObject({ code: 4403 })
   })
 
-  it('send customData text byte for byte, and a customData object with the same value (spec 4.4)', async () => {
+  it('send customData text byte for byte, and a customData object with the same value (contract 4.4)', async () => {
     const text =
       '{ "answer":{"subject":"exact"}, "steam":76561197960287930123, "a":1.0, "a" : [ ], "é":"\\u00e9\\ud800" }'
     for (const [, logIn] of surfaces) {

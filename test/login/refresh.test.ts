@@ -96,7 +96,7 @@ const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('ba
 const readPlayer = (accessToken: string) =>
   game.request('POST', '/sdk/v1/player/get', { body: '{}', headers: { authorization: `Bearer ${accessToken}` } })
 
-describe('the tokens of a login (spec 5, spec 8)', () => {
+describe('the tokens of a login (contract 5, contract 8)', () => {
   it('include an access token that lasts exactly 24 hours and names the player, project and environment', async () => {
     const { accessToken, playerId, refreshToken } = await logIn()
     for (const token of [accessToken, (await next(refreshToken)).accessToken]) {
@@ -240,7 +240,7 @@ describe('the claims that the webhook gives a login', () => {
   })
 })
 
-describe('a refresh (decisions of the contract: rotated at each use)', () => {
+describe('a refresh (contract 5: for one use)', () => {
   it('answers a new pair of the same player, and nothing else', async () => {
     const login = await logIn()
     const answer = await refresh(login.refreshToken)
@@ -344,7 +344,7 @@ describe('a refresh (decisions of the contract: rotated at each use)', () => {
   })
 })
 
-describe('the reuse of a refresh token (decisions of the contract)', () => {
+describe('the reuse of a refresh token (contract 5)', () => {
   it.each<[when: string, generations: number, reused: number, age: string]>([
     ['after 10 s', 4, 3, '11 seconds'],
     ['after 10 s, even when the child was never used', 1, 0, '11 seconds'],
@@ -425,7 +425,7 @@ describe('the reuse of a refresh token (decisions of the contract)', () => {
   })
 })
 
-describe('a refresh token (spec 5)', () => {
+describe('a refresh token (contract 5)', () => {
   it('is refused once it expires, and ends no other token then', async () => {
     const login = await logIn()
     await query(`UPDATE refresh_tokens SET expires_at = clock_timestamp() WHERE player_id = $1`, [login.playerId])
@@ -471,7 +471,7 @@ describe('a refresh token (spec 5)', () => {
   it.each([
     ['banned', [403, 'player banned', 'player_banned']],
     ['deleted', [403, 'player deleted', 'player_deleted']],
-  ])('is refused with 403 while its player is %s, and is not used up (spec 7.1)', async (state, refusal) => {
+  ])('is refused with 403 while its player is %s, and is not used up (contract 7.1)', async (state, refusal) => {
     const login = await logIn()
     const { refreshToken, accessToken } = await next(login.refreshToken)
     const become = (status: string) => query('UPDATE players SET status = $1 WHERE id = $2', [status, login.playerId])
@@ -487,7 +487,7 @@ describe('a refresh token (spec 5)', () => {
     await next(refreshToken)
   })
 
-  it('is refused with 403, not 401, after deletePlayer ended its login (spec 7.1)', async () => {
+  it('is refused with 403, not 401, after deletePlayer ended its login (contract 7.1)', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
     const mutation = 'mutation ($input: DeletePlayerInput!) { deletePlayer(input: $input) { player { status } } }'
@@ -570,7 +570,7 @@ describe('a refresh token (spec 5)', () => {
   })
 })
 
-describe('a logout (decisions of the contract: 204)', () => {
+describe('a logout (contract 4.2: 204)', () => {
   it('ends every refresh token of the login', async () => {
     const login = await logIn()
     const child = await next(login.refreshToken)
@@ -636,7 +636,7 @@ describe('a logout (decisions of the contract: 204)', () => {
   })
 })
 
-describe('refresh and logout over REST, GraphQL and WebSocket (spec 9)', () => {
+describe('refresh and logout over REST, GraphQL and WebSocket (contract 15)', () => {
   const REFRESH_TOKENS = `mutation ($input: RefreshTokensInput!) {
     refreshTokens(input: $input) { accessToken refreshToken } }`
   const LOG_OUT = `mutation ($input: LogoutInput!) { logout(input: $input) { done } }`

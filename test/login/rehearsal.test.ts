@@ -30,7 +30,7 @@ async function rehearse(input: object, credentials = game.platformKey) {
 }
 
 describe('a dry run of a login', () => {
-  it('sends customData unchanged and signed, answers the subject and writes nothing (spec 4.4)', async () => {
+  it('sends customData unchanged and signed, answers the subject and writes nothing (contract 4.4)', async () => {
     const { data } = await rehearse({ customData: '{"n": 12345678901234567890, "player": "ada"}' })
     expect(data.testAuthProvider).toMatchObject({
       status: 200,
@@ -83,7 +83,7 @@ describe('a dry run of a login', () => {
     ['a redirect', status(302), 502, 'CUSTOM_AUTH_INVALID_RESPONSE', [302]],
     ['an invalid answer', approve('[]'), 502, 'CUSTOM_AUTH_INVALID_RESPONSE', [200]],
     ['data over the limits', approve({ subject: 'a', data: { '': 1 } }), 401, 'CUSTOM_AUTH_INVALID_DATA', [200]],
-  ])('answers what a client would get after %s (spec 7.1)', async (_what, respond, code, outcome, attempts) => {
+  ])('answers what a client would get after %s (contract 7.1)', async (_what, respond, code, outcome, attempts) => {
     operator.answer(respond)
     const { data } = await rehearse({})
     expect(data.testAuthProvider).toMatchObject({ status: code, outcome, subject: null })
@@ -336,7 +336,7 @@ describe('a dry run of a login', () => {
     expect(attempts[0].milliseconds).toBeLessThan(2_500)
   })
 
-  it('answers CUSTOM_AUTH_DISABLED for a disabled or unknown provider (spec 5)', async () => {
+  it('answers CUSTOM_AUTH_DISABLED for a disabled or unknown provider (contract 5)', async () => {
     for (const provider of ['off', 'nobody', 'google']) {
       const { data } = await rehearse({ provider })
       expect(data.testAuthProvider).toEqual({

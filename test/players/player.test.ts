@@ -48,7 +48,7 @@ async function me(token: string): Promise<unknown> {
 /** The answer of REST, with int64 as strings, as in GraphQL. Replaces them in the text, since a double would round. */
 const asMe = ({ text }: Answer): unknown => JSON.parse(text.replaceAll(/"(balance|amount)":(\d+)/g, '"$1":"$2"'))
 
-describe('a player (decisions 7)', () => {
+describe('a player (contract 13)', () => {
   it('reads its profile, wallet, inventory and identities, sorted and exact, and the same in GraphQL', async () => {
     const answer = { nickname: 'Ada', avatarUrl: 'https://a.example/a.png' }
     const token = await login('ada-1', { answer, region: 'eu-west', language: 'pt-BR', nickname: 'Ignored' })
@@ -132,7 +132,7 @@ describe('a player (decisions 7)', () => {
     expect(await me(token)).toEqual(asMe(rest))
   })
 
-  it('reads the changes of its latest login (spec 3)', async () => {
+  it('reads the changes of its latest login (contract 3)', async () => {
     const token = await login('grace', { nickname: 'Grace', region: 'eu' })
     expect((await seen(token)).body).toMatchObject({ nickname: 'Grace', avatarUrl: null, region: 'eu' })
     const again = await login('grace', { answer: { nickname: 'Amazing Grace', avatarUrl: 'https://a.example/g' } })
@@ -143,7 +143,7 @@ describe('a player (decisions 7)', () => {
     }
   })
 
-  it('is another player in another environment for the same subject (spec 2.3)', async () => {
+  it('is another player in another environment for the same subject (contract 2.3)', async () => {
     const token = await login('alan', { nickname: 'Here' })
     const staging = await login('alan', { nickname: 'There', sdkKey: game.stagingSdkKey })
     const [here, there] = [await seen(token), await seen(staging)]
@@ -178,7 +178,7 @@ describe('a player (decisions 7)', () => {
   })
 })
 
-describe('reading a player (decisions 1)', () => {
+describe('reading a player (contract 5)', () => {
   async function expectRefused(player: TestPlayer, status: number, error: string): Promise<void> {
     const answer = await player.post(PATH, {})
     expect([answer.status, answer.body.error]).toEqual([status, error])

@@ -114,7 +114,7 @@ const jsonText = fc.letrec<{ value: string }>((tie) => ({
   ),
 })).value
 
-describe('player storage (decisions 7)', () => {
+describe('player storage (contract 13)', () => {
   it('merges values, reads all or some, leaves out missing keys, and deletes', async () => {
     const player = await game.player()
     expect(await valuesOf(player)).toEqual(new Map())
@@ -142,7 +142,7 @@ describe('player storage (decisions 7)', () => {
     expect(await keysOf(player)).toEqual(['b', 'd'])
   })
 
-  it('is 401 with SDK keys, with platform keys and without credentials (decisions 1)', async () => {
+  it('is 401 with SDK keys, with platform keys and without credentials (contract 5)', async () => {
     for (const path of [SET, GET, LIST, DELETE]) {
       for (const headers of [
         {},
@@ -156,7 +156,7 @@ describe('player storage (decisions 7)', () => {
     }
   })
 
-  it(`returns ${500 * READS} random values byte for byte (spec 2.3, spec 8)`, async () => {
+  it(`returns ${500 * READS} random values byte for byte (contract 2.3, contract 8)`, async () => {
     const player = await game.player()
     await fc.assert(
       fc.asyncProperty(
@@ -287,7 +287,7 @@ describe('player storage (decisions 7)', () => {
   })
 })
 
-describe('the limits of storage (spec 8)', () => {
+describe('the limits of storage (contract 8)', () => {
   const text = (bytes: number, filler: string): string =>
     `"${filler.repeat((bytes - 2) / Buffer.byteLength(filler))}${'x'.repeat((bytes - 2) % Buffer.byteLength(filler))}"`
   const value = (bytes: number, filler = 'x'): string => object([['k', text(bytes, filler)]])
@@ -452,7 +452,7 @@ async function pagesOf(player: TestPlayer, first?: number, between?: (page: List
   return pages
 }
 
-describe('the list of keys (decisions 11.8)', () => {
+describe('the list of keys (contract 12)', () => {
   it('has each key with the UTF-8 size of its value, sorted by bytes', async () => {
     const player = await game.player()
     expect((await player.post(LIST, {})).text).toBe('{"keys":[],"next":null}')
@@ -582,7 +582,7 @@ describe('the list of keys (decisions 11.8)', () => {
   })
 })
 
-describe('racing storage calls (decisions 7)', () => {
+describe('racing storage calls (contract 13)', () => {
   it('leave the whole value of one call when fifty race on two instances', async () => {
     const player = await game.player()
     const values = times(50, (index) => JSON.stringify({ n: index, filler: String(index).repeat(1000) }))
@@ -644,7 +644,7 @@ describe('racing storage calls (decisions 7)', () => {
   })
 })
 
-describe('invalid storage requests (decisions 2)', () => {
+describe('invalid storage requests (contract 10)', () => {
   let player: TestPlayer
   beforeAll(async () => {
     player = await game.player()
@@ -740,7 +740,7 @@ function graphqlOutcome({ errors }: GraphqlAnswer): Outcome {
   return { code, ...(details && { details }) }
 }
 
-describe('storage in GraphQL (decisions 9)', () => {
+describe('storage in GraphQL (contract 15)', () => {
   const SET_STORAGE = 'mutation ($input: SetStorageInput!) { setStorage(input: $input) { storage { key value } } }'
   const DELETE_STORAGE = 'mutation ($input: DeleteStorageInput!) { deleteStorage(input: $input) { keys } }'
   const READ = 'query ($keys: [String!]) { me { storage(keys: $keys) { key value } } }'
@@ -849,7 +849,7 @@ describe('storage in GraphQL (decisions 9)', () => {
     )
   })
 
-  it('is refused to banned and deleted players from the next call on, as REST is (decisions 1)', async () => {
+  it('is refused to banned and deleted players from the next call on, as REST is (contract 5)', async () => {
     for (const status of ['banned', 'deleted']) {
       const player = await game.player()
       await set(player, '{"a":1}')

@@ -293,7 +293,7 @@ describe('replacing a secret again during an overlap', () => {
 })
 
 describe('setting providers during an overlap', () => {
-  it('ends the overlap of a secret that it changes (spec 4.3)', async () => {
+  it('ends the overlap of a secret that it changes (contract 4.3)', async () => {
     await rotate({ secret: 'two' })
     await rotate({ name: 'other', secret: 'another' })
     await game.setProviders({ default: provider('three'), other: { enabled: true, url: operator.url } })

@@ -29,7 +29,7 @@ function messageOf(open: () => string): string {
   throw new Error('it opened')
 }
 
-describe('a sealed secret (decisions 6)', () => {
+describe('a sealed secret (contract 4.3)', () => {
   it('opens to the same text, for any text and place', () => {
     fc.assert(
       fc.property(plainText, place, (plain, where) => {
@@ -172,7 +172,7 @@ describe('the place of a sealed secret', () => {
   })
 })
 
-describe('keys (decisions 6)', () => {
+describe('keys (contract 4.3)', () => {
   it('open their secrets behind a new first key, which seals, but not once they are removed', () => {
     const sealed = secrets.seal('hunter2', context)
     const rotated = createSecrets([newKey, oldKey])

@@ -53,7 +53,7 @@ async function loginAt(baseUrl: string, body: object, sdkKey = game.sdkKey) {
 }
 
 describe('a change of provider settings', () => {
-  it('applies to the next login on another instance, in a hundred rounds (spec 4.3)', async () => {
+  it('applies to the next login on another instance, in a hundred rounds (contract 4.3)', async () => {
     for (const index of times(100, (round) => round)) {
       const secret = `secret number ${index}`
       expect((await put(custom({ default: provider({ secret }) }))).status).toBe(200)
@@ -64,7 +64,7 @@ describe('a change of provider settings', () => {
     expect(lines.join('')).not.toContain('secret number')
   })
 
-  it('of the flag, the URL or the map applies to the next login on both instances (spec 5)', async () => {
+  it('of the flag, the URL or the map applies to the next login on both instances (contract 5)', async () => {
     const moved = await startOperator()
     const login = async (name: string) =>
       Promise.all(
@@ -212,7 +212,7 @@ describe('a change of provider settings', () => {
   })
 })
 
-describe('secrets at rest (decisions 6)', () => {
+describe('secrets at rest (contract 4.3)', () => {
   const stored = () => sql('SELECT name, secret, settings FROM auth_providers')
 
   it('are encrypted, for custom providers, for google and for apple', async () => {

@@ -30,7 +30,7 @@ afterEach(stopOperators)
 
 const pathsOf = ({ body }: Answer): string[] => body.details.map(({ path: at }: { path: string }) => at)
 
-describe('a PUT of provider settings (decisions 6)', () => {
+describe('a PUT of provider settings (contract 4.3)', () => {
   const NAME_RULE = "a provider's name must match ^[a-z0-9][a-z0-9_-]{0,31}$ and not be google, apple, device"
   const UNCLEAN = 'must not contain NUL or a lone surrogate'
   const words = (text: string): string[] => text.trim().split(/\s+/)
@@ -184,7 +184,7 @@ describe('the size of provider settings', () => {
   })
 })
 
-describe('the faults of a PUT (decisions 2)', () => {
+describe('the faults of a PUT (contract 10)', () => {
   it('are all reported, for every block and provider, and nothing is written', async () => {
     await put(custom({ kept: provider() }))
     const answer = await put({
@@ -228,7 +228,7 @@ describe('the faults of a PUT (decisions 2)', () => {
   })
 })
 
-describe('access to provider settings (decisions 1)', () => {
+describe('access to provider settings (contract 5)', () => {
   it('lets every role read and admins write, and refuses players and clients', async () => {
     const player = await game.player()
     for (const [credentials, read, written] of [

@@ -186,7 +186,7 @@ describe('a secret with white space around it', () => {
     ['s\n', 'ends'],
     [' s', 'begins'],
     ['\ufeffs\r\n', 'begins and ends'],
-  ])('is taken as it is (spec 2.3), with a notice: %j', async (secret, where) => {
+  ])('is taken as it is (contract 2.3), with a notice: %j', async (secret, where) => {
     const message = `${where} with white space, which counts: the secret`
     const { status, body } = await write({ default: provider({ secret }) })
     expect([status, body.notices]).toEqual([200, [{ path: 'authProviders.custom.default.secret', message }]])

@@ -34,7 +34,7 @@ const textOf = ({ text }: Answer, kind: string): string | undefined =>
   members(members(text).get('authProviders') ?? '{}').get(kind)
 const updatedAt = ({ body }: Answer, name: string): string => body.authProviders.custom[name].updatedAt
 
-describe('provider settings (spec 4.3, decisions 6)', () => {
+describe('provider settings (contract 4.3, contract 4.3)', () => {
   it('are answered as documented, without secrets, for one environment or all of them by name', async () => {
     const nothing = { custom: {}, google: null, apple: null }
     expect((await get('')).body).toEqual({
@@ -113,7 +113,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
   })
 
   it.each(['a', '0', '42', 'default', 'studio_a-1', 'a-', 'a_', 'constructor', 'valueof', 'a'.repeat(32)])(
-    'accept the name %j, and logins can use it (spec 2.3)',
+    'accept the name %j, and logins can use it (contract 2.3)',
     async (name) => {
       expect(namesOf(await put(custom({ [name]: provider() })))).toEqual([name])
       expect((await game.login({ player: 'ada' }, { provider: name })).status).toBe(200)
@@ -139,7 +139,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
   })
 
   it.each(['s', ' spaces ', 'x'.repeat(512), '😀'.repeat(512), 'é"\\\n'].map(titled))(
-    'accept the secret %s, and its UTF-8 bytes sign requests (spec 4.4)',
+    'accept the secret %s, and its UTF-8 bytes sign requests (contract 4.4)',
     async (_title, secret) => {
       expect((await put(custom({ default: provider({ secret }) }))).status).toBe(200)
       expect((await game.login({ player: 'ada' })).status).toBe(200)
@@ -204,7 +204,7 @@ describe('provider settings (spec 4.3, decisions 6)', () => {
   })
 })
 
-describe('google and apple (decisions 6)', () => {
+describe('google and apple (contract 4.3)', () => {
   it('are returned as given: values unchanged, members in order', async () => {
     const google = '{"b":1.0,"2":[1,-0,1E+2],"1":12345678901234567890,"a":"\\u0061\\/","n":null,"__proto__":{"x":1}}'
     const answer = await put(rawBlocks({ google, apple: '{}' }))
@@ -242,7 +242,7 @@ describe('google and apple (decisions 6)', () => {
     expect(await opened('google')).toEqual(new Map([['keyId', '"new"']]))
   })
 
-  it('are removed by an explicit null, with their secrets, and stay when absent (decisions 6)', async () => {
+  it('are removed by an explicit null, with their secrets, and stay when absent (contract 4.3)', async () => {
     const both = { google: '{"clientId":"a","clientSecret":"one"}', apple: '{"teamId":"t"}' }
     const custom = JSON.stringify({ a: provider() })
     const before = await put(rawBlocks({ ...both, custom }))
@@ -301,7 +301,7 @@ describe('google and apple (decisions 6)', () => {
   })
 })
 
-describe('settings over GraphQL and REST (decisions 9)', () => {
+describe('settings over GraphQL and REST (contract 15)', () => {
   const SET = `mutation ($input: SetAuthProvidersInput!) { setAuthProviders(input: $input) {
     authProviders { environment custom { name enabled url hasSecret updatedAt } google apple } } }`
   const READ = '{ authProviders(environment: "production") { environment google apple custom { name enabled url } } }'

@@ -62,7 +62,7 @@ describe('a valid definition', () => {
     },
   )
 
-  it('takes the rewards of a tier from its level nodes, which must agree, and adds a notice (decisions 11.2)', () => {
+  it('takes the rewards of a tier from its level nodes, which must agree, and adds a notice (contract 12)', () => {
     const level = (id: string, rewards: Json): Json => ({
       id,
       type: 'battle-pass-level',
@@ -125,7 +125,7 @@ describe('a valid definition', () => {
     expect(nextNodes(parsed.definition, 'a', 'x')).toEqual(['b'])
   })
 
-  it('may have no edges, no tiers, tiers without rewards and a price of 0 (decisions 11.9)', () => {
+  it('may have no edges, no tiers, tiers without rewards and a price of 0 (contract 12)', () => {
     const bare = { id: 'p', type: 'battle-pass', data: { levels: [{ level: 1, xp: 0 }], tiers: null } }
     expect(faultsOf({ name: 'Bare', start: 'p', nodes: [bare] })).toEqual([])
     const free = passNode('p', { price: { currency: 'gems', amount: 0 }, tiers: [tier(1, 'premium', [])] })

@@ -557,7 +557,7 @@ describe('publishing a scenario', () => {
     ])
   })
 
-  it('answers with a notice when a level node replaces the rewards of its tier (decisions 11.2)', async () => {
+  it('answers with a notice when a level node replaces the rewards of its tier (contract 12)', async () => {
     const data = { levelNumber: 2, passNodeId: 'pass', rewards: { free: [] } }
     const nodes = [passNode('pass', { more: LIMITED }), { id: 'two', type: 'battle-pass-level', data }]
     const answer = await game.graphql(

@@ -386,7 +386,7 @@ describe('the difference of two versions', () => {
     expect(nodesChanged[0]?.changes.map(({ path }) => path)).toEqual(['type', 'data'])
   })
 
-  it('shows tiers of a pass that only a level node changes (decisions 11.2)', () => {
+  it('shows tiers of a pass that only a level node changes (contract 12)', () => {
     const level = (amount: number): Json => ({
       id: 'level',
       type: 'battle-pass-level',

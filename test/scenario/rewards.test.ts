@@ -16,7 +16,7 @@ import { settled } from '../harness/settled.ts'
 import { graphqlOf, restOf, type Surface } from '../harness/surfaces.ts'
 import { auditRows, codeOf, newOperator, type Operator, payload, support } from '../support/desk.ts'
 
-// How often a reward node pays: players cannot make it pay at will (decisions 11.1).
+// How often a reward node pays: players cannot make it pay at will (contract 12).
 
 let game: Game
 /** A second instance on the same database. */

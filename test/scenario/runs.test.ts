@@ -190,7 +190,7 @@ describe('a crossing by a client', () => {
     expect((await read()).active.map(({ nodeId }: { nodeId: string }) => nodeId)).toEqual(['pass', 'b', 'c'])
   })
 
-  it('is 400 unless the handle is onComplete or on an edge of the node (decisions 11.5)', async () => {
+  it('is 400 unless the handle is onComplete or on an edge of the node (contract 12)', async () => {
     const { cross, player } = await enter('walk')
     const before = await written(player)
     for (const handle of ['onSomething', 'on something', 'ünd', 'x'.repeat(64)]) {
@@ -204,7 +204,7 @@ describe('a crossing by a client', () => {
     expect((await cross('a', 'onComplete')).status).toBe(200)
   })
 
-  it('appears in events with byClient, and not in the typed subscriptions (decisions 11.5)', async () => {
+  it('appears in events with byClient, and not in the typed subscriptions (contract 12)', async () => {
     const node = passNode('pass', { levels: [0], tiers: [{ level: 1, track: 'free', rewards: [gold(1)] }] })
     const edges = [edge('start', 'onStart', 'a'), edge('start', 'onStart', 'pass')]
     await publish('told', scenario([popup('a'), node], edges))
@@ -301,7 +301,7 @@ describe('a crossing by a client', () => {
   })
 })
 
-describe('an idempotency key (decisions 2)', () => {
+describe('an idempotency key (contract 11)', () => {
   const prize = { id: 'prize', type: 'reward', data: { rewards: [gold(1)], repeat: 'always' } }
   const nodes = [popup('a'), prize, popup('end')]
   const edges = [
@@ -428,7 +428,7 @@ describe('reading a run', () => {
 describe.each([
   ['REST', restOf],
   ['GraphQL', graphqlOf],
-])('a start after an edit of the scenario, over %s (decisions 11.3)', (name, surfaceOf) => {
+])('a start after an edit of the scenario, over %s (contract 12)', (name, surfaceOf) => {
   const step = (id: string): Json => scenario([popup(id)], [edge('start', 'onStart', id)])
   const runsOf = async ({ playerId }: TestPlayer, scenarioId: string) => {
     const { rows } = await game.app.pool.query(
@@ -639,7 +639,7 @@ describe('completion of a run', () => {
     expect(started.plan).toMatchObject({ status: 'completed', entered: [enteredStart] })
   })
 
-  it('does not happen in a scenario with a pass, whose node stays active after onComplete (spec 6)', async () => {
+  it('does not happen in a scenario with a pass, whose node stays active after onComplete (contract 6)', async () => {
     await publish('endless', season({ levels: [0], tiers: [{ level: 1, track: 'free', rewards: [gold(1)] }] }))
     const { player, runId, read } = await enter('endless')
     const place = { scenarioId: 'endless', nodeId: 'pass', runId }

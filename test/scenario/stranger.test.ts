@@ -316,7 +316,7 @@ function limitOf(source: string, versions: readonly RandomDefinition[], stranger
   return limit + verified * (1 + resetPass) + revoked
 }
 
-describe('random calls by a player (decisions 11.1 to 11.3)', () => {
+describe('random calls by a player (contract 12 to 11.3)', () => {
   it('pay no more than the definitions allow', async () => {
     const isWithinLimits = fc.asyncProperty(fc.tuple(seasons, seasons, seasons), script, async (versions, batches) => {
       played += 1

@@ -53,7 +53,7 @@ describe.skipIf(skipped !== '')(`${skipped}the Go helper`, () => {
     expect(stdout).toBe('')
   })
 
-  test('agrees with every shared vector, and passes its own tests (spec 4.4)', {
+  test('agrees with every shared vector, and passes its own tests (contract 4.4)', {
     timeout: BUILD_TIMEOUT_MS,
   }, async () => {
     const output = await go('test', '-count=1', '-v', './...')

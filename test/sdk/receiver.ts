@@ -109,14 +109,14 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     }
   }
 
-  test('answers a signed login with subject, nickname and data, and prints a line (spec 2.3)', () =>
+  test('answers a signed login with subject, nickname and data, and prints a line (contract 2.3)', () =>
     withReceiver(async (receiver) => {
       const answer = await call(receiver, ADA)
       expect(answer).toEqual({ status: 200, type: 'application/json', body: ADAS_ANSWER })
       await until('the login is told', () => receiver.output.includes('login of acct_1001'))
     }))
 
-  test('verifies the received bytes, not JSON that was serialized again (spec 4.4)', () =>
+  test('verifies the received bytes, not JSON that was serialized again (contract 4.4)', () =>
     withReceiver(async (receiver) => {
       const odd = '{"customData":{"b":1.0,"a":9007199254740993,"b":1e3,"n":"Zo\\u00eb 🎮", "ticket" :"ticket-of-ada"}}'
       expect(await call(receiver, odd)).toMatchObject({ status: 200, body: ADAS_ANSWER })
@@ -129,7 +129,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     ['signed in upper case', { headers: { 'x-signature': signWebhook(SECRET, ADA).toUpperCase() } }],
     ['signed with a prefix', { headers: { 'x-signature': `sha256=${signWebhook(SECRET, ADA)}` } }],
     ['signed with an empty header', { headers: { 'x-signature': '' } }],
-  ])('denies with 401 a request %s, and prints no login (spec 4.4)', (_what, sent) =>
+  ])('denies with 401 a request %s, and prints no login (contract 4.4)', (_what, sent) =>
     withReceiver(async (receiver) => {
       const answer = await call(receiver, ADA, sent)
       expect(answer).toEqual({ status: 401, type: 'application/json', body: { error: 'invalid signature' } })
@@ -137,12 +137,12 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     }),
   )
 
-  test('denies with 401 a request without a signature (spec 4.4)', () =>
+  test('denies with 401 a request without a signature (contract 4.4)', () =>
     withReceiver(async ({ url }) => {
       expect((await fetch(url, { method: 'POST', body: ADA })).status).toBe(401)
     }))
 
-  test('accepts the old secret only while it is set (spec 2.3)', async () => {
+  test('accepts the old secret only while it is set (contract 2.3)', async () => {
     await withReceiver(async (receiver) => {
       expect(await call(receiver, ADA, { secret: OLD_SECRET })).toMatchObject({ status: 200 })
     })
@@ -155,7 +155,7 @@ export function testReceiver(start: (env: Readonly<Record<string, string>>) => P
     }
   })
 
-  test('denies with 4xx any other customData of a game client (spec 4.4)', () =>
+  test('denies with 4xx any other customData of a game client (contract 4.4)', () =>
     withReceiver(async (receiver) => {
       const odd = ['null', '[]', '{}', '"ticket-of-ada"', '{"ticket":"ticket-of-eve"}', '{"ticket":["ticket-of-ada"]}']
       const names = ['__proto__', 'constructor', '', 'a\\u0000b\\nlogin of acct_1001'].map(

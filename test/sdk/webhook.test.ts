@@ -55,7 +55,7 @@ const verifyStandard = (vector: StandardVector, body: Uint8Array | string) =>
   })
 
 describe('the test vectors that every language shares', () => {
-  test.each(titled(vectors.signature))('X-Signature (spec 4.4): %s %s', (_verb, _name, vector) => {
+  test.each(titled(vectors.signature))('X-Signature (contract 4.4): %s %s', (_verb, _name, vector) => {
     expect(verify(vector, bytesOf(vector))).toBe(vector.valid)
     expect(verify(vector, new Uint8Array(bytesOf(vector)))).toBe(vector.valid)
     if (vector.body !== undefined) expect(verify(vector, vector.body)).toBe(vector.valid)
@@ -100,7 +100,7 @@ function flipBit(bytes: Uint8Array, bit: number, bitsPerByte = 8): Buffer {
 /** The same ASCII text except for one bit of one character, which stays ASCII. */
 const flipTextBit = (text: string, bit: number): string => flipBit(Buffer.from(text), bit, 7).toString()
 
-describe('verifyWebhookSignature (spec 4.4)', () => {
+describe('verifyWebhookSignature (contract 4.4)', () => {
   test('accepts a signature of signWebhook, with the body as bytes and as text', () => {
     fc.assert(
       fc.property(anySecret, anyBody, (secret, body) => {

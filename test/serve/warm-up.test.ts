@@ -4,8 +4,7 @@ import { season } from '../harness/definitions.ts'
 import { createWorld, post, type Service, startService, stopService, type World } from '../harness/service.ts'
 import { execute } from '../harness/sql.ts'
 
-// In production, made-up calls come before those of players, so that the first ones are not slow (architecture: the
-// budget of a call).
+// In production, made-up calls come before those of players, so that the first ones are not slow.
 
 let database: TestDatabase
 let world: World
@@ -41,7 +40,7 @@ async function rows(): Promise<Record<string, number>> {
 }
 
 describe('the warm-up', () => {
-  it('leaves nothing in the database, in metrics and in the log (architecture: the budget of a call)', async () => {
+  it('leaves nothing in the database, in metrics and in the log', async () => {
     await world.publish('season', season())
     const player = await world.player('season')
     const before = await rows()
@@ -63,7 +62,7 @@ describe('the warm-up', () => {
     ])
   })
 
-  it('is no reason not to start: without it the service starts and says so (architecture: the budget of a call)', async () => {
+  it('is no reason not to start: without it the service starts and says so', async () => {
     // The project of the warm-up is refused.
     await execute(database.url, 'ALTER TABLE projects ADD CONSTRAINT none CHECK (false) NOT VALID')
     service = await startService({ ...world.env, WARM_UP: 'true' })

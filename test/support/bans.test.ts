@@ -87,7 +87,7 @@ describe.each([
   { kind: 'EVERYTHING', refused: ALL },
   { kind: 'LOGIN', refused: LOGINS },
 ])('a ban of $kind', ({ kind, refused }) => {
-  it.each(ALL)('%s is refused, or not, with the kind, the end and the reason (spec 7.1)', async (name) => {
+  it.each(ALL)('%s is refused, or not, with the kind, the end and the reason (contract 7.1)', async (name) => {
     const player = await newPlayer()
     const end = later()
     // Both instances remember the player from before.

@@ -136,7 +136,7 @@ describe('a ban', () => {
 })
 
 describe('endSessions', () => {
-  it('ends every refresh and access token of the player, who can log in again (decisions 11.4)', async () => {
+  it('ends every refresh and access token of the player, who can log in again (contract 5)', async () => {
     const player = await seasoned()
     const second = await logIn(game, player.subject)
     const bystander = await seasoned()
@@ -207,7 +207,7 @@ describe('deletePlayer', () => {
     for (const mark of MARKS) expect([mark, await tablesWith(mark)]).toEqual([mark, []])
   })
 
-  it('erases the login log, and keeps the identity, whose next login is refused as player deleted (spec 7.1)', async () => {
+  it('erases the login log, and keeps the identity, whose next login is refused as player deleted (contract 7.1)', async () => {
     const player = await seasoned()
     const log = `{ loginLog(environment: "production", playerId: "${player.playerId}") { edges { node { outcome } } } }`
     expect((await game.graphql(viewer.key, log)).data.loginLog.edges).toHaveLength(1)

@@ -136,7 +136,7 @@ describe('setPlayerStorage and deletePlayerStorage', () => {
     ])
   })
 
-  it('refuse to exceed the limits of spec 8, and then write nothing', async () => {
+  it('refuse to exceed the limits of contract 8, and then write nothing', async () => {
     const player = await seasoned()
     const state = await everything(player)
     const tooMany = print(Object.fromEntries(times(1000, (index) => [`key ${index}`, 1])))

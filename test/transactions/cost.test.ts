@@ -39,7 +39,7 @@ const GROUPS: Readonly<Record<Call, Readonly<Record<string, Bound>>>> = {
 
 describe('a call of the game', () => {
   it.for(Object.entries(DECISIONS))(
-    'decides %s within its bytes (architecture: the budget of a call)',
+    'decides %s within its bytes',
     ([call, most]) => {
       const { bytes } = costs.decide[call as keyof Costs['decide']]
       expect(bytes).toBeGreaterThan(0)
@@ -51,7 +51,7 @@ describe('a call of the game', () => {
     Object.entries(sizes).map(([size, bound]) => ({ call: call as Call, size, bound })),
   )
   it.for(groups)(
-    'stays within its bytes, statements and parameters: $call in a group of $size (architecture: the budget of a call)',
+    'stays within its bytes, statements and parameters: $call in a group of $size',
     ({ call, size, bound }) => {
       const { bytes, statements, parameters, sent } = costs.groups[call][size] as GroupCost
       expect(statements).toBeGreaterThan(0)

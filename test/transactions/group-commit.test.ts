@@ -396,7 +396,7 @@ describe('group commit with conflicting transactions (deadlock and serialization
   })
 })
 
-describe('group commit and its answers (spec 7: an answer tells what is committed)', () => {
+describe('group commit and its answers (contract 7: an answer tells what is committed)', () => {
   it('answers only when another session sees the row', async () => {
     const engine = start()
     for (const name of times(30, (index) => `row ${index}`)) {

@@ -9,8 +9,8 @@ import { type Engines, startEngines, type TwoInstances } from '../harness/engine
 import { times } from '../harness/game.ts'
 import type { World } from '../harness/service.ts'
 
-// A group that uses remembered rows assumes that a key is new, and proves it when it writes (architecture: remember,
-// decide, prove; spec 4.1: the same key takes effect once).
+// A group that uses remembered rows assumes that a key is new, and proves it when it writes: the same key takes effect
+// once (contract 11).
 
 type Subject = PlayerRef & { readonly runId: string }
 

@@ -177,7 +177,7 @@ describe('the history of all calls', () => {
   afterAll(endClusters)
 
   it(
-    `is linearizable on two instances under dropped connections, lost answers, edits and restarts (architecture: remember, decide, prove)`,
+    `is linearizable on two instances under dropped connections, lost answers, edits and restarts`,
     async () => {
       const random = new Random(SEED)
       const began = performance.now()
@@ -203,7 +203,7 @@ describe('the history of all calls', () => {
     SECONDS * 1000 + 3 * ROUND_MS,
   )
 
-  it('shows an edit after a restore that reuses the number of a lost edit (architecture: remember, decide, prove)', async () => {
+  it('shows an edit after a restore that reuses the number of a lost edit', async () => {
     const client = await createClient(cluster, PLAYERS)
     const levels = () =>
       Promise.all(
@@ -223,7 +223,7 @@ describe('the history of all calls', () => {
   })
 
   it(
-    `is linearizable after restores and failovers to a standby that lags, while the instances run (architecture: remember, decide, prove)`,
+    `is linearizable after restores and failovers to a standby that lags, while the instances run`,
     async () => {
       const random = new Random(SEED + 1)
       for (let index = 1; index <= RESTORES; index += 1) {
@@ -266,7 +266,7 @@ describe('the checker with sabotaged statements', () => {
   }
 
   it.each(SABOTAGES.map(({ what, saboteur, edits }) => [what, saboteur, edits] as const))(
-    'finds a violation without %s (architecture: remember, decide, prove)',
+    'finds a violation without %s',
     (_what, saboteur, edits) => expectMissed(saboteur, edits),
     ROUNDS_TO_FIND * ROUND_MS,
   )

@@ -15,7 +15,7 @@ import { resetModules } from '../harness/fresh-modules.ts'
 import { times } from '../harness/game.ts'
 import type { World } from '../harness/service.ts'
 
-// Rows of active players stay in memory (architecture: remember, decide, prove). Changes by others count at once, an
+// Rows of active players stay in memory. Changes by others count at once, an
 // exception fails only its own command, and memory is bounded.
 
 type Subject = PlayerRef & { readonly runId: string }

@@ -190,7 +190,7 @@ describe('the check for public addresses', () => {
   })
 })
 
-describe('a webhook URL with a private address (spec 7.1: custom auth unavailable)', () => {
+describe('a webhook URL with a private address (contract 7.1: custom auth unavailable)', () => {
   let game: Game
   let canary: RawOperator
 

@@ -123,7 +123,7 @@ describe('the body of a 200 answer', () => {
     'gzip twice': { body: gzipSync(gzipSync(valid)), headers: { 'content-encoding': 'gzip, gzip' } },
   }
 
-  it('is an invalid response after one attempt when it breaks spec 2.3 (spec 7.1)', async () => {
+  it('is an invalid response after one attempt when it breaks contract 2.3 (contract 7.1)', async () => {
     const before = await countRows()
     const seen = await loginForEach(Object.values(INVALID))
     const names = Object.keys(INVALID)
@@ -167,7 +167,7 @@ describe('the body of a 200 answer', () => {
     expectTokens(seen[1]?.answer as Answer)
   })
 
-  it('is accepted in every form that spec 2.3 allows, compressed or not', async () => {
+  it('is accepted in every form that contract 2.3 allows, compressed or not', async () => {
     const seen = await loginForEach(Object.values(VALID))
     const names = Object.keys(VALID)
     expect(seen.map(({ answer, hits }, index) => [names[index], answer.status, answer.body.error, hits])).toEqual(
@@ -177,7 +177,7 @@ describe('the body of a 200 answer', () => {
     expect(await playersOf('😀')).toHaveLength(1)
   })
 
-  describe('nickname and avatarUrl (decisions 5)', () => {
+  describe('nickname and avatarUrl (contract 2.3)', () => {
     const NOTES = `query ($subject: String!) {
       loginLog(environment: "production", subject: $subject) { edges { node { outcome notes } } } }`
     const notesOf = async (subject: string): Promise<{ outcome: string; notes: string[] }[]> => {
@@ -333,7 +333,7 @@ describe('the body of a 200 answer', () => {
     })
   })
 
-  it('stores each value of data verbatim, and the last of duplicate keys (spec 2.3, spec 8)', async () => {
+  it('stores each value of data verbatim, and the last of duplicate keys (contract 2.3, contract 8)', async () => {
     const values: Record<string, string> = {
       number: '1.0',
       big: '12345678901234567890',
@@ -353,7 +353,7 @@ describe('the body of a 200 answer', () => {
   })
 })
 
-describe('data and the limits of storage (spec 8: 401, and nothing is written)', () => {
+describe('data and the limits of storage (contract 8: 401, and nothing is written)', () => {
   let operator: Operator
 
   beforeAll(async () => {
@@ -428,7 +428,7 @@ describe('data and the limits of storage (spec 8: 401, and nothing is written)',
     expect(Object.keys(await storageOf('wide'))).toEqual(['list'])
   })
 
-  it('is not requested again when it is over the limits (spec 7.1: not retried)', async () => {
+  it('is not requested again when it is over the limits (contract 7.1: not retried)', async () => {
     const before = operator.hits.length
     await loginWith('once', '{"":1}')
     expect(operator.hits.length - before).toBe(1)

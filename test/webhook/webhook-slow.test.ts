@@ -45,7 +45,7 @@ function newName(): string {
   return `provider-${names}`
 }
 
-describe('a slow endpoint (spec 8: three attempts of 3 s, 300 ms apart)', () => {
+describe('a slow endpoint (contract 8: three attempts of 3 s, 300 ms apart)', () => {
   const approval = '{"subject":"slow"}'
   const STALLS: Record<string, Play> = {
     'says nothing': () => undefined,
@@ -149,7 +149,7 @@ describe('a slow endpoint (spec 8: three attempts of 3 s, 300 ms apart)', () => 
   })
 })
 
-describe.concurrent('an endpoint with a broken or unusual connection (spec 7.1: a connection error is retried)', () => {
+describe.concurrent('an endpoint with a broken or unusual connection (contract 7.1: a connection error is retried)', () => {
   const reset: Play = (socket) => void socket.resetAndDestroy()
   const say =
     (head: string, body: string): Play =>
@@ -339,7 +339,7 @@ describe.concurrent('an endpoint that keeps sending after its status', () => {
   }
 
   it.each(Object.entries(GOING_ON))(
-    'rejects the login at once with a 4xx when it %s (spec 7.1)',
+    'rejects the login at once with a 4xx when it %s (contract 7.1)',
     async (_what, play) => {
       const operator = await startRawOperator(play)
       const provider = newName()
@@ -355,7 +355,7 @@ describe.concurrent('an endpoint that keeps sending after its status', () => {
     },
   )
 
-  it('is retried after a 5xx status without waiting for the end of its body (spec 8)', async () => {
+  it('is retried after a 5xx status without waiting for the end of its body (contract 8)', async () => {
     const operator = await startRawOperator((socket) => {
       socket.write(httpHead('500 Internal Server Error', ['transfer-encoding: chunked']))
       drip(socket, '1\r\nx\r\n', 100)

@@ -276,7 +276,7 @@ describe('an endpoint that asks for a client certificate (docs/webhook.md)', () 
   })
 })
 
-describe('the private key of a client certificate (decisions 6: secrets are stored encrypted and never returned)', () => {
+describe('the private key of a client certificate (contract 4.3: secrets are stored encrypted and never returned)', () => {
   it('is in no answer, no audit entry and no row', async () => {
     const { key } = tierway
     await set({ default: provider(open.url) })

@@ -38,7 +38,7 @@ function standardSignatureOf(key: string | Buffer, { headers, body }: Hit): stri
 
 const gapsOf = (hits: readonly number[]): number[] => hits.slice(1).map((at, index) => at - (hits[index] ?? 0))
 
-describe('a login and the status of its webhook (spec 7.1)', () => {
+describe('a login and the status of its webhook (contract 7.1)', () => {
   interface Outcome {
     readonly answer: Answer
     readonly hits: readonly number[]
@@ -119,7 +119,7 @@ describe('a login and the status of its webhook (spec 7.1)', () => {
   })
 })
 
-describe('the attempts of a login (spec 8)', () => {
+describe('the attempts of a login (contract 8)', () => {
   it('succeed at the third, with the same bytes and id and a valid signature on all three', async () => {
     const operator = await startOperator((hit, response) =>
       hit.number % 3 === 0 ? approve({ subject: 'third' })(hit, response) : status(503)(hit, response),
@@ -161,7 +161,7 @@ describe('the attempts of a login (spec 8)', () => {
   })
 })
 
-describe('the request to an endpoint (spec 4.4)', () => {
+describe('the request to an endpoint (contract 4.4)', () => {
   let operator: Operator
 
   beforeAll(async () => {

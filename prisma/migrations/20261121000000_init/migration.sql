@@ -80,7 +80,7 @@ CREATE TABLE "identities" (
 );
 CREATE INDEX "identities_environment_id_player_id_idx" ON "identities" ("environment_id", "player_id");
 
--- Limits of spec 8. The count of keys per player is checked under the player's lock.
+-- Limits of contract 8. The count of keys per player is checked under the player's lock.
 CREATE TABLE "player_storage" (
     "environment_id" UUID NOT NULL,
     "player_id" UUID NOT NULL,

@@ -42,7 +42,7 @@ const MEANINGS: Readonly<Record<Exclude<WebhookResult['kind'], 'answered'>, Refu
   invalidResponse: 'customAuthInvalidResponse',
 }
 
-/** A custom login (spec 3): the webhook names the subject, and one transaction creates or finds the player. */
+/** A custom login (contract 3): the webhook names the subject, and one transaction creates or finds the player. */
 export async function loginCustom(deps: LoginDeps, client: ClientRef, input: LoginCustom): Promise<TokenPair> {
   return counted(deps, 'login', () =>
     withApproval(deps, { operation: 'login', playerId: null }, client, input, async (approval) =>
@@ -51,7 +51,7 @@ export async function loginCustom(deps: LoginDeps, client: ClientRef, input: Log
   )
 }
 
-/** Links the subject that the webhook names to a player (spec 3): no player is created, and there are no tokens. */
+/** Links the subject that the webhook names to a player (contract 3): no player is created, and there are no tokens. */
 export async function linkCustom(
   deps: LoginDeps,
   client: ClientRef,
@@ -79,7 +79,7 @@ interface Judged {
 /** What a provider's settings say about its answers. */
 type AnswerSettings = Pick<CustomProvider, 'claims' | 'denialReasons'>
 
-/** Reads the webhook's answer, and refuses every answer that is no approval (spec 7.1). */
+/** Reads the webhook's answer, and refuses every answer that is no approval (contract 7.1). */
 function judge(result: WebhookResult, settings: AnswerSettings): Judged {
   const { attempts } = result
   if (result.kind !== 'answered') {

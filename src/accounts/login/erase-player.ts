@@ -15,7 +15,7 @@ import { RefreshTokens } from './refresh-tokens.ts'
 
 /**
  * Deletes a player permanently: erases its name, picture, storage, inbox, boosts, notes and sessions. The books stay. Its
- * identities stay, too, unless they are freed: a login with one of them answers that the player is deleted (spec 7.1).
+ * identities stay, too, unless they are freed: a login with one of them answers that the player is deleted (contract 7.1).
  */
 export function erasePlayer(
   group: Group,

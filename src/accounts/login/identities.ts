@@ -24,7 +24,7 @@ export interface IdentityRef {
 }
 
 /**
- * A provider's name in identities: `custom` for the custom provider `default`, `custom:<name>` for the others (spec 2.3).
+ * A provider's name in identities: `custom` for the custom provider `default`, `custom:<name>` for the others (contract 2.3).
  * All other providers have the same name everywhere, such as `google` and `oidc:corp`.
  */
 export function identityProvider(provider: string): string {

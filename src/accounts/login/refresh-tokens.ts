@@ -15,7 +15,7 @@ import type { Statement } from '../../transactions/statement.ts'
 import { table } from '../../transactions/table.ts'
 import { EXAMPLE_REFRESH_TOKEN } from './requests.ts'
 
-/** Lifetime of a refresh token, in seconds: 7 days (spec 5, spec 8). */
+/** Lifetime of a refresh token, in seconds: 7 days (contract 5, contract 8). */
 const REFRESH_TOKEN_SECONDS = 604_800
 /** A used token gets the same pair again for this long, since the first answer may have been lost. */
 const REPLAY_MS = 10_000

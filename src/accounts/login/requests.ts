@@ -27,7 +27,7 @@ import {
 } from '../../declare/shape.ts'
 import { CLIENT_PROFILE, DEFAULT_POLICY, IDENTITIES_AT_DELETION, WHEN_FULL } from './account-policy.ts'
 
-/** The credentials that a client sends for the studio's webhook (spec 4.2). */
+/** The credentials that a client sends for the studio's webhook (contract 4.2). */
 export const credentials = {
   customData: object("Sent to the studio's webhook byte for byte. GraphQL takes an object, or its text."),
   // A name that no provider can have counts as not configured, not as an invalid request.

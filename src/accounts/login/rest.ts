@@ -5,7 +5,7 @@ import { linkCustom, loginCustom } from './custom-login.ts'
 import { endSession, refreshTokens, tokenPair } from './refresh-tokens.ts'
 import { linkCustomRequest, loginCustomRequest, refreshRequest } from './requests.ts'
 
-// Logins (spec 4.2).
+// Logins (contract 4.2).
 
 export const loginCall = clientCall({
   request: loginCustomRequest,

@@ -18,7 +18,7 @@ import { askDeletion, cancelDeletion } from './planned-deletions.ts'
 import { type LoginDetails, RefreshTokens, type Session } from './refresh-tokens.ts'
 import { askSessionLimit } from './session-limit.ts'
 
-// The transaction of a login or a link, once a provider has named the subject (spec 3).
+// The transaction of a login or a link, once a provider has named the subject (contract 3).
 
 /** What the client says of a player that the login may create, and of its device. */
 export type LoginInput = Pick<NewProfile, 'nickname' | 'region' | 'language'> & Pick<LoginDetails, 'deviceName'>

@@ -8,10 +8,10 @@ import { table } from '../../transactions/table.ts'
 // The names of login providers. A custom provider has the name that the studio gave it, such as `default`. The others are
 // `google`, `apple`, `device`, and `oidc:<name>` for an issuer of the studio's own.
 
-/** The provider of a request that names none; its identities are bound as `custom` (spec 2.3). */
+/** The provider of a request that names none; its identities are bound as `custom` (contract 2.3). */
 export const DEFAULT_PROVIDER = 'default'
 
-/** Names that no custom provider may have (spec 2.3). */
+/** Names that no custom provider may have (contract 2.3). */
 export const RESERVED_NAMES: readonly string[] = ['google', 'apple', 'device']
 
 export const NAME_RULE = `a provider's name must match ${SLUG.source} and not be ${RESERVED_NAMES.join(', ')}`

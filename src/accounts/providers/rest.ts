@@ -146,7 +146,7 @@ const headers = {
   },
 }
 
-/** One environment, or all of them (spec 4.3). */
+/** One environment, or all of them (contract 4.3). */
 export const getAuthProviders: PlatformHandler = {
   contract: {
     id: 'readAuthProviders',
@@ -206,7 +206,7 @@ function readExpected(match: string | undefined, faults: Fault[]): SettingsChang
   return version === undefined || version === '*' ? null : { version, path: 'If-Match' }
 }
 
-/** The fields of spec 4.3. Only GraphQL has the state of a rotation. */
+/** The fields of contract 4.3. Only GraphQL has the state of a rotation. */
 function toJson({ environment, authProviders }: AuthProvidersView): { [name: string]: Json } {
   const custom = Object.entries(authProviders.custom).map(([name, { replacedSecretsExpireAt: _, ...provider }]) => [
     name,

@@ -29,7 +29,7 @@ import { missingIn, type OidcSettings, oidcRequest, platformIssuer } from './iss
 import { isProviderName, NAME_RULE, PLATFORM_KINDS, type PlatformKind } from './provider-ref.ts'
 import { webhookSettings } from './webhook-settings.ts'
 
-// The request that sets the login providers of an environment (spec 4.3).
+// The request that sets the login providers of an environment (contract 4.3).
 
 /** The request of a PUT. A part that is null stays as it is, unless it is in `removed`. */
 export interface AuthProviderSettings {

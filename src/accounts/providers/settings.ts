@@ -22,7 +22,7 @@ import { type Change, type EnvironmentRef, planChanges } from './settings-plan.t
 import type { AuthProviderSettings, ReadSettings } from './settings-request.ts'
 import { clientKeyContext } from './webhook-settings.ts'
 
-// Setting the login providers of an environment (spec 4.3).
+// Setting the login providers of an environment (contract 4.3).
 
 interface SettingsDeps {
   readonly operatorPool: Pool

@@ -118,7 +118,7 @@ export function causeOfStatus(status: number, location: string | null): string {
   return `status ${status}: redirects are not followed${location === null ? '' : `; this one leads to ${location}`}`
 }
 
-/** The meaning of a status other than 200 (spec 7.1). A redirect is not followed: it is an invalid response. */
+/** The meaning of a status other than 200 (contract 7.1). A redirect is not followed: it is an invalid response. */
 export function meaningOf(status: number): 'rejected' | 'unavailable' | 'invalidResponse' {
   if (status >= 400 && status < 500) return 'rejected'
   return status >= 500 ? 'unavailable' : 'invalidResponse'

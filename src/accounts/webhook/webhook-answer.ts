@@ -22,7 +22,7 @@ import { claimFaults } from './claims.ts'
 export const LOGIN_NOTES = ['nickname ignored', 'avatar ignored', 'claims ignored'] as const
 export type LoginNote = (typeof LOGIN_NOTES)[number]
 
-/** A studio's answer about a player (spec 2.3). A null field stays as it is. */
+/** A studio's answer about a player (contract 2.3). A null field stays as it is. */
 export interface WebhookAnswer {
   readonly subject: string
   readonly nickname: string | null
@@ -34,12 +34,12 @@ export interface WebhookAnswer {
   readonly notes: readonly LoginNote[]
   /** Peculiarities that do not prevent a login, for the engineers of the webhook. */
   readonly notices: readonly Fault[]
-  /** Why `data` exceeds a limit of spec 8 by itself; null when it does not. */
+  /** Why `data` exceeds a limit of contract 8 by itself; null when it does not. */
   readonly overLimits: string | null
 }
 
 /**
- * The answer of a webhook (spec 2.3). An empty text leaves its field as it is, and so does a text that cannot be
+ * The answer of a webhook (contract 2.3). An empty text leaves its field as it is, and so does a text that cannot be
  * stored: a nickname or an avatar never prevents a login.
  */
 export const webhookAnswer = shape({
@@ -78,7 +78,7 @@ export interface AnswerRules {
 }
 
 /**
- * Reads the body of a 200. Refuses any other content with `custom auth invalid response` (spec 2.3), with every fault
+ * Reads the body of a 200. Refuses any other content with `custom auth invalid response` (contract 2.3), with every fault
  * and its place as the cause, for the log. Walks through the text once. An answer with too many
  * members is refused, too: with `custom auth invalid data` if its `data` is over a limit as far as it was read.
  */
@@ -194,7 +194,7 @@ function noticesOf(
   return notices
 }
 
-/** Refuses `data` that exceeds a limit of spec 8 by itself, with `custom auth invalid data`. */
+/** Refuses `data` that exceeds a limit of contract 8 by itself, with `custom auth invalid data`. */
 export function requireStorable({ overLimits }: WebhookAnswer): void {
   if (overLimits !== null) throw new Refusal('customAuthInvalidData', { cause: overLimits })
 }
@@ -223,7 +223,7 @@ class DataReader {
     if (span !== this.span) this.begin(span)
   }
 
-  /** Why the members exceed a limit of spec 8; null when they do not. */
+  /** Why the members exceed a limit of contract 8; null when they do not. */
   overLimits(): string | null {
     const [fault] = storageFaults(this.values)
     if (!fault) return null

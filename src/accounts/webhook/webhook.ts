@@ -15,9 +15,9 @@ import { causeOfStatus, createMemory, type Memory, meaningOf, readStart, readTex
 import { createAgents } from './webhook-agents.ts'
 import { CAUSE_OF_RESET, causeOfTls, type WebhookTls } from './webhook-tls.ts'
 
-// The call of the studio's endpoint (spec 4.4), and the meaning of each ending (spec 7.1).
+// The call of the studio's endpoint (contract 4.4), and the meaning of each ending (contract 7.1).
 
-const PAUSE_MS = 300 // spec 8
+const PAUSE_MS = 300 // contract 8
 /** Long answers of one provider that are read at the same time. */
 const MAX_LONG_ANSWERS = 2
 /**

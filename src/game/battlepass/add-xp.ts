@@ -35,7 +35,7 @@ import { type LimitedCall, LimitedCalls } from './limited-calls.ts'
 import { aboutPass, askPass, type NodeInput, type PassHandle, requirePass } from './passes.ts'
 import { isTrusted, type Limited, type SentXp, type XpOrigin } from './xp-limits.ts'
 
-/** The add-xp request of spec 2.1. Clients may leave `source` out. */
+/** The add-xp request of contract 2.1. Clients may leave `source` out. */
 export const addXpRequest = shape(
   {
     ...inRun,
@@ -74,7 +74,7 @@ export interface GivenXp {
 }
 
 /**
- * Adds xp to the player's pass (spec 4.1). Every grant is a row of the xp ledger. Each level is crossed once. A call that
+ * Adds xp to the player's pass (contract 4.1). Every grant is a row of the xp ledger. Each level is crossed once. A call that
  * a limit refuses still publishes the event of that limit.
  */
 export function addXp(ref: PlayerRef, input: AddXp, given: GivenXp = { origin: 'client' }): Command<AddXpResult> {

@@ -80,7 +80,7 @@ export const claimAnswer = answer(
 )
 export type ClaimResult = AnswerOf<typeof claimAnswer>
 
-/** Claims one tier of one track (spec 4.1). Repeated calls grant the tier once. */
+/** Claims one tier of one track (contract 4.1). Repeated calls grant the tier once. */
 export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult> {
   const { scenarioId, nodeId, runId, level, track, choice = null, idempotencyKey: key } = input
   return {

@@ -36,7 +36,7 @@ export interface Pass {
 /** Describes the `error` of an answer. */
 export const REFUSED = 'The reason why the game refused. Null on success.'
 
-/** Why a claim is answered with `success` false, in the order in which it is checked (spec 7.2). */
+/** Why a claim is answered with `success` false, in the order in which it is checked (contract 7.2). */
 export const CLAIM_ERRORS = [
   'tier not found',
   'season closed',

@@ -14,7 +14,7 @@ import { claimForPlayer } from './claim-earned.ts'
 import { decidePurchase, PURCHASE_ERRORS, type PurchaseError, REFUSED } from './decide.ts'
 import { aboutPass, askPass, requirePass } from './passes.ts'
 
-/** The premium request of spec 2.1. Without a key, ownership alone guards against a second charge. */
+/** The premium request of contract 2.1. Without a key, ownership alone guards against a second charge. */
 export const purchasePremiumRequest = shape(
   { ...inRun, idempotencyKey },
   { name: 'PremiumRequest', example: { ...EXAMPLE_RUN, idempotencyKey: '6f1c7e0a-premium' } },
@@ -40,7 +40,7 @@ export const purchaseAnswer = answer(
 export type PurchaseResult = AnswerOf<typeof purchaseAnswer>
 
 /**
- * Buys premium from the wallet (spec 4.1): debit, instant rewards, ownership, ledger, key and crossing are one
+ * Buys premium from the wallet (contract 4.1): debit, instant rewards, ownership, ledger, key and crossing are one
  * transaction.
  */
 export function purchasePremium(ref: PlayerRef, input: PurchasePremium): Command<PurchaseResult> {

@@ -36,7 +36,7 @@ export const progressAnswer = answer(
 )
 export type Progress = AnswerOf<typeof progressAnswer>
 
-/** Reads the player's pass at one moment (spec 4.1). Claimed tiers come in order of level, then of track. */
+/** Reads the player's pass at one moment (contract 4.1). Claimed tiers come in order of level, then of track. */
 export function readProgress(ref: PlayerRef, input: RequestOf<typeof progressRequest>): Command<Progress> {
   return {
     engine: 'reads',

@@ -56,7 +56,7 @@ export const startRunAnswer = answer(
 export type StartResult = AnswerOf<typeof startRunAnswer>
 
 /**
- * Starts the player's run of a scenario, or resumes the active one: there is never a second (decisions 11.3). Once its
+ * Starts the player's run of a scenario, or resumes the active one: there is never a second (contract 12). Once its
  * season has ended, the run of the season that follows is started, too; what a player takes along from the season before
  * is given with it.
  */

@@ -79,7 +79,7 @@ export const rewardOrBoost = answer(
 /** A reward as it is stored, and stands in events. */
 export type Granted = AnswerOf<typeof rewardOrBoost>
 
-/** The boosts of an answer, beside its rewards of spec 2.2. */
+/** The boosts of an answer, beside its rewards of contract 2.2. */
 export const boosts = out.optional(
   out.list(rewardBoost, 'The boosts among the rewards, which the list of rewards does not have. Absent without one.', {
     size: 1,

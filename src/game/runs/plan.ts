@@ -41,7 +41,7 @@ export const enteredNodeAnswer = answer(
 )
 export type EnteredNode = AnswerOf<typeof enteredNodeAnswer>
 
-/** The continuation that a call caused (spec 2.2). The client continues with the nodes in `entered`. */
+/** The continuation that a call caused (contract 2.2). The client continues with the nodes in `entered`. */
 export const executionPlan = answer(
   'The steps of the run that the call caused; null when it caused none. Of a pass with `autoClaim` also what it claimed for the player.',
   {

@@ -26,7 +26,7 @@ export const unbanPlayer = (call: SupportCall): Command<Recorded> =>
 
 /**
  * Deletes a player permanently. Erases its name, picture, storage and sessions. The books stay. Its identities stay, so
- * that a login with one of them answers that the player is deleted (spec 7.1).
+ * that a login with one of them answers that the player is deleted (contract 7.1).
  */
 export const deletePlayer = (call: SupportCall): Command<Recorded> =>
   changeStanding(call, 'delete', (group, player) => erasePlayer(group, player, { freesIdentities: false }))
@@ -116,7 +116,7 @@ export function unlinkIdentity(
   }
 }
 
-/** Merges values into the player's storage, within the limits of spec 8. */
+/** Merges values into the player's storage, within the limits of contract 8. */
 export function setPlayerStorage(call: SupportCall, values: StorageValues): Command<Recorded> {
   const command = act(call, {
     name: 'set_storage',

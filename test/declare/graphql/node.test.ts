@@ -187,7 +187,7 @@ afterAll(async () => {
   await game.stop()
 })
 
-describe('global ids (decisions 11.11)', () => {
+describe('global ids (contract 12)', () => {
   it('exist in this game for every `Node` type, and are unique', () => {
     expect(Object.keys(WAYS).sort()).toEqual([...TYPES].sort())
     expect([...ids.keys()].sort()).toEqual([...TYPES].sort())

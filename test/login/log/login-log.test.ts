@@ -59,7 +59,7 @@ describe('the log of logins', () => {
     }
   })
 
-  it('has a row for each login and link that reached a provider, with outcome and attempts (spec 7.1)', async () => {
+  it('has a row for each login and link that reached a provider, with outcome and attempts (contract 7.1)', async () => {
     const [subject, taken] = [newSubject(), newSubject()]
     const owner = playerOf(await game.login(by(taken)))
     const last = async () => {

@@ -66,7 +66,7 @@ const overSocket = (to: Game, token: string | null, query: string, variables?: R
 
 const codeOf = (answer: GraphqlAnswer): string | undefined => answer.errors?.[0]?.extensions?.code
 
-describe('the fields of GraphQL (decisions 9)', () => {
+describe('the fields of GraphQL (contract 15)', () => {
   it('answer each mutation that took effect, also beside one that was refused', async () => {
     const player = await game.player()
     const query = `mutation {
@@ -251,7 +251,7 @@ describe('the fields of GraphQL (decisions 9)', () => {
   })
 })
 
-describe('the scalar Int64 (decisions 2)', () => {
+describe('the scalar Int64 (contract 10)', () => {
   const literal = (runId: string, amount: string) =>
     `mutation { addXp(input: { scenarioId: "season", nodeId: "pass", runId: "${runId}", amount: ${amount}, source: "" }) { xp } }`
 
@@ -320,7 +320,7 @@ describe('the scalar Int64 (decisions 2)', () => {
   })
 })
 
-describe('an error of GraphQL (decisions 2)', () => {
+describe('an error of GraphQL (contract 10)', () => {
   it('is the error that REST answers, with its code in upper case', async () => {
     const [player, other, banned] = await Promise.all(times(3, () => game.player()))
     if (!player || !other || !banned) throw new Error('three players')

@@ -23,7 +23,7 @@ async function mutate(player: Awaited<ReturnType<typeof enter>>['player'], name:
   return data[name]
 }
 
-describe('a refusal that is data (decisions 11.11)', () => {
+describe('a refusal that is data (contract 12)', () => {
   it('has a message beside its error, in every type', () => {
     const objects = Object.values(schema.getTypeMap()).filter(isObjectType)
     const refused = objects.filter((type) => isEnumType(type.getFields().error?.type))

@@ -115,7 +115,7 @@ const subscriptionsOf = async ({ app }: Game): Promise<number> =>
   (await app.metrics.subscriptions.get()).values[0]?.value ?? 0
 const socketsOf = async ({ app }: Game): Promise<number> => (await app.metrics.sockets.get()).values[0]?.value ?? 0
 
-describe('a socket with credentials (decisions 1)', () => {
+describe('a socket with credentials (contract 5)', () => {
   it('is closed with 4403 within a second of the expiry of its token', async () => {
     const token = await tokenFor(await game.player(), 3_000)
     const pausedBefore = pausedTime()
@@ -293,7 +293,7 @@ describe('a socket with many operations', () => {
   })
 })
 
-describe('the limits of a document over a socket (decisions 9)', () => {
+describe('the limits of a document over a socket (contract 15)', () => {
   const selection = (fields: string) => [
     `{ me { ${fields} } }`,
     `mutation { startRun(input: { scenarioId: "season" }) { ${fields.replaceAll('id', 'runId')} } }`,
