@@ -38,14 +38,11 @@ const GROUPS: Readonly<Record<Call, Readonly<Record<string, Bound>>>> = {
 }
 
 describe('a call of the game', () => {
-  it.for(Object.entries(DECISIONS))(
-    'decides %s within its bytes',
-    ([call, most]) => {
-      const { bytes } = costs.decide[call as keyof Costs['decide']]
-      expect(bytes).toBeGreaterThan(0)
-      expect(bytes).toBeLessThan(most)
-    },
-  )
+  it.for(Object.entries(DECISIONS))('decides %s within its bytes', ([call, most]) => {
+    const { bytes } = costs.decide[call as keyof Costs['decide']]
+    expect(bytes).toBeGreaterThan(0)
+    expect(bytes).toBeLessThan(most)
+  })
 
   const groups = Object.entries(GROUPS).flatMap(([call, sizes]) =>
     Object.entries(sizes).map(([size, bound]) => ({ call: call as Call, size, bound })),
