@@ -270,7 +270,7 @@ function describe(baseUrl: string, config: Config, demo: Demo | undefined, conso
       '  A first subscription, then play: npx tierway demo',
       `    curl -N ${baseUrl}/graphql -H 'Authorization: Bearer ${platformKey}' \\`,
       `      -H 'Content-Type: application/json' -H 'Accept: text/event-stream' \\`,
-      `      -d '{"query":"subscription { events(environment: \\"${environment}\\") { occurredAt handle playerId data } }"}'`,
+      `      -d '{"query":"subscription { onEvent(environment: \\"${environment}\\") { occurredAt handle playerId data } }"}'`,
     )
   }
   return `${lines.join('\n')}\n\n`

@@ -20,7 +20,10 @@ export class QuerySource implements Source {
 
   value(name: string): unknown {
     const field = this.fields[name]
-    if (field && isRepeated(field)) return this.query.has(name) ? this.query.getAll(name) : undefined
+    if (field && isRepeated(field)) {
+      const given = this.query.getAll(name).filter((one) => one !== '')
+      return given.length === 0 ? undefined : given
+    }
     const text = this.query.get(name) || undefined
     return field?.type === 'Boolean' && text !== undefined ? (FLAGS[text] ?? text) : text
   }

@@ -6,6 +6,7 @@ import { code, tableOf, withPrinted } from './operator-call-docs.ts'
 export function withRefusalTable(page: string, schema: GraphQLSchema): string {
   const rows = new Map<string, { mutations: string[]; type: string; values: readonly string[] }>()
   for (const mutation of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+    if (mutation.deprecationReason) continue
     const refusals = refusalsOf(mutation)
     if (!refusals) continue
     const { type, values } = refusals

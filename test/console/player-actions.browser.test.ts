@@ -464,6 +464,17 @@ describe('the idempotency key of a dialog', () => {
     expect(second).not.toBe(first)
     expect(key.keyOf('8 gems')).toBe(second)
   })
+
+  it('stays the same while an answer is lost, whatever is refused meanwhile', () => {
+    const key = new ActionKey()
+    const first = key.keyOf('5 gems')
+    key.onLost()
+    expect(key.keyOf('no gems')).toBe(first)
+    key.onRefusal('no gems')
+    expect(key.keyOf('5 gems')).toBe(first)
+    key.onAnswer('5 gems')
+    expect(key.keyOf('7 gems')).not.toBe(first)
+  })
 })
 
 describe('the forecast of an action', () => {

@@ -191,6 +191,9 @@ describe("an operators' query over REST", () => {
     const document = documentFor(read, values, isPaged ? { nodes: result } : result)
     const { data, errors } = await game.graphql(operators.admin.key, document.query, document.variables)
     expect(errors).toBeUndefined()
+    // Each role with the right gets the whole answer.
+    for (const role of ROLES.filter((one) => hasRight(one, read.right)))
+      expect([role, (await ask(operators[role].key, read, values)).status]).toEqual([role, 200])
     expect(inWords(result)).toEqual(inWords(isPaged ? data[name].nodes : data[name]))
   })
 
@@ -200,6 +203,32 @@ describe("an operators' query over REST", () => {
       const project = { ...game, projectId: stranger.caller.projectId }
       const answer = await ask(stranger.key, read, valuesOf(read), project)
       expect([answer.status, answer.body.code]).toEqual([404, 'environment_not_found'])
+    },
+  )
+
+  it('has the objects of the calendar, and long texts in an answer about one object alone', async () => {
+    const bodyOf = async (name: string) => {
+      const read = reads.find((one) => one.name === name) as OperatorRead
+      return (await ask(operators.admin.key, read, valuesOf(read))).body[name]
+    }
+    const { publications, boosts } = await bodyOf('calendar')
+    expect([publications, boosts]).toMatchObject([[{ scenarioId: 'season-1' }], expect.any(Array)])
+    for (const one of [
+      ...publications,
+      ...(await bodyOf('scenarioDrafts')),
+      ...(await bodyOf('scheduledPublications')),
+    ])
+      expect(one).not.toHaveProperty('definitionText')
+    expect(await bodyOf('scenarioDraft')).toMatchObject({ name: 'next', definitionText: definition })
+  })
+
+  it.each(named(reads.filter(({ hasInput }) => hasInput)))(
+    'is refused first for who may not make it, whatever its body is: %s',
+    async (name) => {
+      for (const body of ['{', '[]', 'x'.repeat(2 ** 21)]) {
+        const answer = await post(game, stranger.key, name, body)
+        expect([answer.status, answer.body.code]).toEqual([403, 'forbidden'])
+      }
     },
   )
 

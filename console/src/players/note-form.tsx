@@ -19,6 +19,7 @@ export function NoteForm({ playerId }: { playerId: string }) {
   if (denial !== undefined) return null
 
   async function submit(): Promise<void> {
+    setFailed(undefined)
     const call = { mutation: addPlayerNoteMutation, input: { playerId, text: text.trim() }, isOnce: true }
     const { answer, error, refusal = answer?.message } = await send(call, 'note')
     if (error || refusal) setFailed({ error, refusal })

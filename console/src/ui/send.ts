@@ -54,9 +54,14 @@ export function useSend() {
       else key.onDone()
       return { answer }
     }
+    if (!error || isOutcomeOpen(error)) key.onLost()
     if (!error) throw new Error('the answer has no result')
-    if (!isOutcomeOpen(error)) key.onAnswer(fields)
-    return codeOf(error) === 'IDEMPOTENCY_KEY_REUSED' ? { refusal: TOOK_EFFECT } : { error }
+    if (codeOf(error) === 'IDEMPOTENCY_KEY_REUSED') {
+      key.onAnswer(fields)
+      return { refusal: TOOK_EFFECT }
+    }
+    if (!isOutcomeOpen(error)) key.onRefusal(fields)
+    return { error }
   }
 }
 

@@ -14,4 +14,9 @@ export const nameNow = ({ name, extensions }: { readonly name: string; readonly 
 /** The extensions of a field that is made when it is asked for. It is in an answer of GraphQL that does so, and in none of REST. */
 export const ON_REQUEST = { isOnRequest: true }
 
+/** The extensions of a long text. REST has it in an answer about one object, and in no list. */
+export const LONG = { isLong: true }
+
+export const isLong = (extensions: Readonly<Record<string, unknown>>): boolean => extensions.isLong === true
+
 export const isOnRequest = (extensions: Readonly<Record<string, unknown>>): boolean => extensions.isOnRequest === true

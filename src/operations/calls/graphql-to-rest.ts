@@ -24,7 +24,7 @@ import type { Json } from '../../base/json.ts'
 import type { Access } from '../../callers/access.ts'
 import type { Named } from '../../declare/answer.ts'
 import type { Context } from '../../declare/graphql/context.ts'
-import { isOnRequest, rightOf } from '../../declare/graphql/field-marks.ts'
+import { isLong, isOnRequest, rightOf } from '../../declare/graphql/field-marks.ts'
 import type { PageArgs } from '../../declare/graphql/page.ts'
 import type { Schema } from '../../declare/shape.ts'
 import type { RestRead } from './run-read.ts'
@@ -72,36 +72,49 @@ const EXACT: Readonly<Record<string, (value: unknown) => unknown>> = {
   JSON: (value) => value,
 }
 
-type MakeObject = (
-  type: GraphQLObjectType,
-  name: string | undefined,
-  isMember: (type: GraphQLOutputType) => boolean,
-) => RestObject
+interface ObjectOptions {
+  /** In `openapi.json`. One without a name stands where it is used. */
+  readonly name?: string
+  /** It has its parts and also the objects that it refers to, with their parts. */
+  readonly isWhole?: boolean
+  /** It is one of a list, and has no long texts. */
+  readonly isEntry?: boolean
+}
+
+interface Objects {
+  readonly makeObject: (type: GraphQLObjectType, options: ObjectOptions) => RestObject
+  /** Makes the value of a query, which is whole unless it is an object that others refer to. */
+  readonly addValue: (type: GraphQLOutputType) => void
+}
 
 /** Makes what REST has instead of objects of GraphQL. */
-function createObjects(reworded: Rewording): MakeObject {
+function createObjects(reworded: Rewording): Objects {
   const objects = new Map<string, RestObject>()
   const leaves = new Map<string, GraphQLScalarType>()
 
   /** The type that REST has instead of one of GraphQL. */
-  function restType(type: GraphQLOutputType): GraphQLOutputType {
-    if (isNonNullType(type)) return new GraphQLNonNull(restType(type.ofType))
-    if (isListType(type)) return new GraphQLList(restType(type.ofType))
-    if (isObjectType(type)) return objectOf(type).type
+  function restType(type: GraphQLOutputType, isEntry = false): GraphQLOutputType {
+    if (isNonNullType(type)) return new GraphQLNonNull(restType(type.ofType, isEntry))
+    if (isListType(type)) return new GraphQLList(restType(type.ofType, true))
+    if (isObjectType(type)) return objectOf(type, isEntry).type
     const leaf = leaves.get(type.name) ?? leafOf(type)
     leaves.set(type.name, leaf)
     return leaf
   }
 
-  function objectOf(type: GraphQLObjectType) {
-    const known = objects.get(type.name) ?? makeObject(type, `Platform${type.name}`, isPart)
-    objects.set(type.name, known)
+  function objectOf(type: GraphQLObjectType, isEntry: boolean) {
+    const isShort = isEntry && Object.values(type.getFields()).some(({ extensions }) => isLong(extensions))
+    const name = isShort ? `${type.name}Entry` : type.name
+    const known = objects.get(name) ?? makeObject(type, { name: `Platform${name}`, isEntry: isShort })
+    objects.set(name, known)
     return known
   }
 
-  function makeObject(...[type, name, isMember]: Parameters<MakeObject>): RestObject {
+  function makeObject(type: GraphQLObjectType, { name, isWhole = false, isEntry = false }: ObjectOptions): RestObject {
     const { fields, ...config } = type.toConfig()
-    const members = Object.entries(fields).filter(([, field]) => isOfAnswer(field) && isMember(field.type))
+    const isMember = (field: GraphQLFieldConfig<unknown, unknown>) =>
+      isOfAnswer(field) && (isWhole || isPart(field.type)) && !(isEntry && isLong(field.extensions ?? {}))
+    const members = Object.entries(fields).filter(([, field]) => isMember(field))
     const parts = new Map<string, Named>()
     const properties = members.map(([name, { type, description }]) => [
       name,
@@ -110,6 +123,8 @@ function createObjects(reworded: Rewording): MakeObject {
     return {
       type: new GraphQLObjectType({
         ...config,
+        // Pothos finds what it must read of an object by the name of its type.
+        name: isEntry ? `${config.name}Entry` : config.name,
         interfaces: [],
         fields: Object.fromEntries(members.map(([name, field]) => [name, { ...field, type: restType(field.type) }])),
       }),
@@ -128,18 +143,23 @@ function createObjects(reworded: Rewording): MakeObject {
   }
 
   /** The JSON Schema of a member. Adds the objects that it refers to. */
-  function schemaOf(type: GraphQLOutputType, parts: Map<string, Named>): Schema {
-    if (!isNonNullType(type)) return { anyOf: [schemaOf(new GraphQLNonNull(type), parts), { type: 'null' }] }
+  function schemaOf(type: GraphQLOutputType, parts: Map<string, Named>, isEntry = false): Schema {
+    if (!isNonNullType(type)) return { anyOf: [schemaOf(new GraphQLNonNull(type), parts, isEntry), { type: 'null' }] }
     const inner = type.ofType
-    if (isListType(inner)) return { type: 'array', items: schemaOf(inner.ofType, parts) }
+    if (isListType(inner)) return { type: 'array', items: schemaOf(inner.ofType, parts, true) }
     if (isEnumType(inner)) return { type: 'string', enum: inner.getValues().map(({ value }) => value) }
     if (!isObjectType(inner)) return SCALARS[inner.name] ?? {}
-    const { named } = objectOf(inner)
-    parts.set(inner.name, named)
+    const { named } = objectOf(inner, isEntry)
+    parts.set(String(named.name), named)
     return { $ref: `#/components/schemas/${named.name}` }
   }
 
-  return makeObject
+  function addValue(type: GraphQLOutputType): void {
+    if (!isObjectType(type) || !isPart(type) || objects.has(type.name)) return
+    objects.set(type.name, makeObject(type, { name: `Platform${type.name}`, isWhole: true }))
+  }
+
+  return { makeObject, addValue }
 }
 
 /** What REST answers to a query. */
@@ -159,7 +179,7 @@ export interface RestAnswers {
 }
 
 export function createAnswers(schema: GraphQLSchema, reworded: Rewording): RestAnswers {
-  const makeObject = createObjects(reworded)
+  const { makeObject, addValue } = createObjects(reworded)
   const payloads = new Map<string, RestObject>()
   const roots: Record<string, GraphQLFieldConfig<object, AnswerContext>> = {}
   let answers: GraphQLSchema | undefined
@@ -175,7 +195,7 @@ export function createAnswers(schema: GraphQLSchema, reworded: Rewording): RestA
       const type = field && getNamedType(field.type)
       if (!field || !isObjectType(type)) throw new Error(`${name} is no mutation with an object`)
       // Calls may share a payload.
-      const payload = payloads.get(type.name) ?? makeObject(type, undefined, () => true)
+      const payload = payloads.get(type.name) ?? makeObject(type, { isWhole: true })
       payloads.set(type.name, payload)
       roots[name] = { type: payload.type, resolve: (payload) => payload }
       return { named: payload.named, read: readerOf(name, payload.type, schemaOfAnswers) }
@@ -184,7 +204,8 @@ export function createAnswers(schema: GraphQLSchema, reworded: Rewording): RestA
     resultOf(name, isPaged) {
       const field = schema.getQueryType()?.getFields()[name]
       if (!field) throw new Error(`${name} is no query`)
-      const { type, named } = makeObject(isPaged ? pageType(field) : resultType(name, field), undefined, () => true)
+      if (!isPaged) addValue(getNamedType(field.type))
+      const { type, named } = makeObject(isPaged ? pageType(field) : resultType(name, field), { isWhole: true })
       const root = `${name}Result`
       roots[root] = { type, resolve: isPaged ? resolverOf(field) : () => ({}) }
       const read = readerOf(root, type, schemaOfAnswers)

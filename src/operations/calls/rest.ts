@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { GraphQLError, GraphQLSchema } from 'graphql'
 import { type Fault, Refusal, type RefusalKind, withUnknownOutcome } from '../../base/errors.ts'
 import { MAX_LIST_CURSOR, MAX_PAGE } from '../../base/limits.ts'
+import { requirePlatform } from '../../callers/access.ts'
 import { requireKey } from '../../callers/keys.ts'
 import { operatorParameter, type PublishedCall, projectId, query, requiredQuery } from '../../declare/contract.ts'
 import { DEFAULT_SIZE } from '../../declare/graphql/page.ts'
@@ -122,9 +123,11 @@ async function respond(
 function withKeyOf(call: OperatorCall, message: IncomingMessage, body: JsonSource, faults: Fault[]): Source {
   if (message.headers['idempotency-key'] === undefined) return body
   if (isKeyed(call.request)) return withKey(body, message, faults)
-  faults.push({ path: 'Idempotency-Key', message: 'must not be sent: this call takes no key' })
+  faults.push(NO_KEY)
   return body
 }
+
+const NO_KEY: Fault = { path: 'Idempotency-Key', message: 'must not be sent: this call takes no key' }
 
 /** The parameters of a list with pages. */
 const pageShape = shape({
@@ -157,9 +160,16 @@ function readRoute(read: OperatorRead, { resultOf }: RestAnswers, reworded: Rewo
       const { service, prisma } = context
       if (context.isPersistedOnly) throw new Refusal('persistedQueryRequired')
       const access = accessFor(context, message)
+      const project = params.projectId?.toLowerCase()
       const caller = await access.caller()
       const faults: Fault[] = []
-      const body = hasInput ? await readSource(context, message) : undefined
+      const body = hasInput
+        ? await readSource(context, message).catch(async (error) => {
+            // A caller without the right gets no other refusal.
+            if (error instanceof Refusal) await requirePlatform(access, read.right, read.denied, project)
+            throw error
+          })
+        : undefined
       // A body can take long to arrive.
       if (body && caller.kind === 'platform') await requireKey(service.pool, caller)
       if (body) addUnknownMembers(faults, body.values, request.schema)
@@ -167,12 +177,13 @@ function readRoute(read: OperatorRead, { resultOf }: RestAnswers, reworded: Rewo
       const taken = body ? {} : fields
       const repeated = Object.keys(taken).filter((one) => isRepeated(taken[one] as Field<unknown>))
       faults.push(...queryFaults(query, Object.keys(taken), repeated))
+      if (message.headers['idempotency-key'] !== undefined) faults.push(NO_KEY)
       const page = isPaged ? pageShape.gather(new QuerySource(query, pageShape.fields), faults) : {}
       const source = body ?? new QuerySource(query, request.fields)
       const asked = {
         source,
         faults,
-        ...(params.projectId !== undefined && { projectId: params.projectId.toLowerCase() }),
+        ...(project !== undefined && { projectId: project }),
       }
       const { answer, errors } = await result.read(page, { ...access, service, prisma, asked })
       // A read can be repeated: an answer without a part of it would be taken for the whole.
@@ -184,6 +195,6 @@ function readRoute(read: OperatorRead, { resultOf }: RestAnswers, reworded: Rewo
 }
 
 const parametersFor = (fields: Fields, reworded: Rewording): readonly Schema[] =>
-  Object.entries(fields).map(([name, { description, schema, isRequired }]) =>
-    reworded((isRequired ? requiredQuery : query)(name, description, schema)),
+  Object.entries(fields).map(([name, { description, schema, isRequired, byDefault }]) =>
+    reworded((isRequired && byDefault === undefined ? requiredQuery : query)(name, description, schema)),
   )

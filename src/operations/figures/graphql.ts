@@ -2,6 +2,7 @@ import { MAX_INT64, MIN_INT64 } from '../../base/json.ts'
 import { MAX_INSIGHT_DAYS_BY_HOUR, MAX_XP_SOURCES } from '../../base/limits.ts'
 import { requireReader } from '../../callers/access.ts'
 import { builder } from '../../declare/graphql/builder.ts'
+import { ON_REQUEST } from '../../declare/graphql/field-marks.ts'
 import { StepType } from '../../declare/graphql/range.ts'
 import { HOURS_KEPT_DAYS, RECENT_HOURS_DAYS, type Step, stepFaults } from '../../declare/range.ts'
 import { refuseFaults } from '../../declare/shape.ts'
@@ -358,6 +359,7 @@ datedRef<Insight>('BattlePassInsight', ({ range }) => range).implement({
       },
     }),
     xpOutliers: t.field({
+      extensions: ON_REQUEST,
       type: XpOutliersType,
       description:
         'The players with the most xp in the last 24 hours of the range, against the median of all who earned xp then. It reads the ledger of these hours.',

@@ -1,5 +1,6 @@
 import { globalId } from '../../declare/global-id.ts'
 import { builder } from '../../declare/graphql/builder.ts'
+import { LONG } from '../../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../../declare/graphql/node.ts'
 import { answerType } from '../../declare/graphql/shapes.ts'
 import { findOwnEnvironment } from '../../players/graphql-readable.ts'
@@ -67,6 +68,7 @@ builder.objectRef<Shown>('ScenarioDraft').implement({
     scenarioId: t.exposeString('scenarioId'),
     name: t.exposeString('name', { description: 'The name, of which a scenario has one draft.' }),
     definitionText: t.string({
+      extensions: LONG,
       description: 'The text, byte for byte. It can have faults.',
       resolve: async ({ id }, _args, { service }) => (await readDefinition(service.operatorPool, id)) ?? '',
     }),

@@ -1,7 +1,7 @@
 import { orNull } from '../../base/errors.ts'
 import { globalId } from '../../declare/global-id.ts'
 import { builder } from '../../declare/graphql/builder.ts'
-import { ON_REQUEST } from '../../declare/graphql/field-marks.ts'
+import { LONG, ON_REQUEST } from '../../declare/graphql/field-marks.ts'
 import { NodeType, nodesOf } from '../../declare/graphql/node.ts'
 import { enumType } from '../../declare/graphql/shapes.ts'
 import { diffScenarios } from '../../game/definition/diff.ts'
@@ -50,7 +50,10 @@ export const PublicationType = builder.objectRef<ShownPublication>('ScheduledPub
       nullable: true,
       description: 'The time at which it was published, failed or was cancelled. Null until then.',
     }),
-    definitionText: t.exposeString('definition', { description: 'The definition as JSON text, byte for byte.' }),
+    definitionText: t.exposeString('definition', {
+      extensions: LONG,
+      description: 'The definition as JSON text, byte for byte.',
+    }),
     diff: t.field({
       extensions: ON_REQUEST,
       type: DiffType,

@@ -28,6 +28,9 @@ export type CountOperation = (args: ExecutionArgs, startedMs: number, errors: Ex
 /** Counts the errors of a request that was refused before an operation ran. */
 export type CountRefused = (errors: readonly Pick<GraphQLError, 'extensions'>[]) => void
 
+const isDenied = (errors: ExecutionResult['errors']): boolean =>
+  errors?.some(({ extensions }) => DENIED.has(extensions.code)) ?? false
+
 /** Counts operations by name, over HTTP, server-sent events and WebSockets. */
 export function createOperationMetrics(metrics: Metrics, persisted: Iterable<string>, documents: KeptDocuments) {
   const known = new Set<string>([ANONYMOUS, OTHER, ...namesOf(persisted)])
@@ -40,8 +43,7 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
   function nameOf(sent: string | undefined, access: Access, errors: ExecutionResult['errors']): string {
     if (sent === undefined) return ANONYMOUS
     if (known.has(sent)) return sent
-    const isDenied = errors?.some(({ extensions }) => DENIED.has(extensions.code))
-    if (isDenied || known.size >= room || sent.length > MAX_NAME || !mayAdd(access)) return OTHER
+    if (isDenied(errors) || known.size >= room || sent.length > MAX_NAME || !mayAdd(access)) return OTHER
     known.add(sent)
     return sent
   }
@@ -65,7 +67,7 @@ export function createOperationMetrics(metrics: Metrics, persisted: Iterable<str
     span?.set('graphql.operation.type', operation?.operation ?? 'query')
     metrics.countOperation(name, operation?.operation ?? 'query', performance.now() - startedMs)
     const deprecated = documents.deprecatedIn(document)
-    if (deprecated && operation)
+    if (deprecated && operation && !isDenied(errors))
       for (const field of deprecated.get(operation) ?? []) metrics.deprecatedFields.inc({ field })
     for (const error of errors ?? []) {
       counted.add(error)

@@ -86,7 +86,7 @@ describe('a refusal that is data (contract 12)', () => {
       { error: 'INSUFFICIENT_FUNDS', message: 'The wallet has less than the price.' },
       {
         error: 'MESSAGE_NOT_FOUND',
-        message: 'The inbox has no such message: it is unknown, was withdrawn, or expired more than a week ago.',
+        message: 'The inbox has no such message: it is unknown, was cancelled, or expired more than a week ago.',
       },
       { error: null, message: null },
     ])

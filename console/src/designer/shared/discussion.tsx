@@ -104,6 +104,7 @@ function CommentForm({ environment, draft, onChange }: DiscussionProps) {
   if (denial !== undefined) return null
 
   async function submit(): Promise<void> {
+    setFailed(undefined)
     const input = { environment, draftId: draft.draftId, text: text.trim() }
     const { answer, ...refused } = await send({ mutation: commentMutation, input, isOnce: true })
     if (!answer) return setFailed(refused)
