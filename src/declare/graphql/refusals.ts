@@ -29,6 +29,8 @@ const MOST_LISTED = 8
 /** The schema, in which the description of each mutation names its refusals. */
 export function withRefusals(schema: GraphQLSchema): GraphQLSchema {
   for (const mutation of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+    // One under a former name refers to the present one.
+    if (mutation.deprecationReason) continue
     const refusals = refusalsOf(mutation)
     if (!refusals) continue
     const { type, values } = refusals
