@@ -1,4 +1,5 @@
 import type { GraphQLSchema } from 'graphql'
+import { nameNow } from '../declare/graphql/field-marks.ts'
 import { refusalsOf } from '../declare/graphql/refusals.ts'
 import { code, tableOf, withPrinted } from './operator-call-docs.ts'
 
@@ -6,7 +7,7 @@ import { code, tableOf, withPrinted } from './operator-call-docs.ts'
 export function withRefusalTable(page: string, schema: GraphQLSchema): string {
   const rows = new Map<string, { mutations: string[]; type: string; values: readonly string[] }>()
   for (const mutation of Object.values(schema.getMutationType()?.getFields() ?? {})) {
-    if (mutation.deprecationReason) continue
+    if (nameNow(mutation) !== mutation.name) continue
     const refusals = refusalsOf(mutation)
     if (!refusals) continue
     const { type, values } = refusals

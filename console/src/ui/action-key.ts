@@ -37,7 +37,7 @@ export class ActionKey {
     this.#answered = fields
   }
 
-  /** What was asked is done: the same fields are another action from now on. */
+  /** The action is carried out. A later press with the same fields is another action. */
   onDone(): void {
     this.#key = newKey()
     this.#answered = undefined

@@ -1,5 +1,6 @@
 import { type GraphQLField, type GraphQLSchema, getNamedType, isEnumType, isObjectType } from 'graphql'
 import { enumName } from '../answer.ts'
+import { nameNow } from './field-marks.ts'
 
 // The refusals that mutations answer as data, from the `error` of their payloads.
 
@@ -30,7 +31,7 @@ const MOST_LISTED = 8
 export function withRefusals(schema: GraphQLSchema): GraphQLSchema {
   for (const mutation of Object.values(schema.getMutationType()?.getFields() ?? {})) {
     // One under a former name refers to the present one.
-    if (mutation.deprecationReason) continue
+    if (nameNow(mutation) !== mutation.name) continue
     const refusals = refusalsOf(mutation)
     if (!refusals) continue
     const { type, values } = refusals

@@ -88,7 +88,7 @@ function addConnection(list: List, key: string): void {
     t.prismaConnection(
       {
         ...optionsOf(list),
-        // One that some operators may not read is null for them, and the rest of their answer stands.
+        // A list that the caller may not read is null. The rest of the answer is complete.
         nullable: list.right !== 'read',
         type: rows,
         cursor: key as 'id',

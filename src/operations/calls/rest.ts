@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { GraphQLError, GraphQLSchema } from 'graphql'
 import { type Fault, Refusal, type RefusalKind, withUnknownOutcome } from '../../base/errors.ts'
 import { MAX_LIST_CURSOR, MAX_PAGE } from '../../base/limits.ts'
-import { requirePlatform } from '../../callers/access.ts'
+import { type Caller, requirePlatform } from '../../callers/access.ts'
 import { requireKey } from '../../callers/keys.ts'
 import { operatorParameter, type PublishedCall, projectId, query, requiredQuery } from '../../declare/contract.ts'
 import { DEFAULT_SIZE } from '../../declare/graphql/page.ts'
@@ -92,13 +92,7 @@ async function respond(
   // Credentials are checked before the body is read.
   const caller = await access.caller()
   const to = { access, service, ...(project !== undefined && { projectId: project.toLowerCase() }) }
-  const body = await readSource(context, message).catch(async (error) => {
-    // A caller without the right gets no other refusal.
-    if (error instanceof Refusal) await admit(call, to)
-    throw error
-  })
-  // A body can take long to arrive.
-  if (caller.kind === 'platform') await requireKey(service.pool, caller)
+  const body = await receive(context, message, caller, () => admit(call, to))
   const faults: Fault[] = [...queryFaults(parametersOf(message), [])]
   addUnknownMembers(faults, body.values, call.request.schema)
   const source = withKeyOf(call, message, body, faults)
@@ -117,6 +111,22 @@ async function respond(
     // The change is made: no answer may say that nothing was done, or that the caller should change something.
     throw withUnknownOutcome(error instanceof Refusal ? new Refusal('unavailable', { cause: error }) : error)
   }
+}
+
+/** Reads the body of a caller. One without the right is refused by `requireRight`, before any fault of the body. */
+async function receive(
+  context: RestContext,
+  message: IncomingMessage,
+  caller: Caller,
+  requireRight: () => Promise<unknown>,
+): Promise<JsonSource> {
+  const body = await readSource(context, message).catch(async (error) => {
+    if (error instanceof Refusal) await requireRight()
+    throw error
+  })
+  // A body can take long to arrive.
+  if (caller.kind === 'platform') await requireKey(context.service.pool, caller)
+  return body
 }
 
 /** The members of the body, with the key that the header has. */
@@ -143,6 +153,9 @@ function readRoute(read: OperatorRead, { resultOf }: RestAnswers, reworded: Rewo
   const isPaged = 'pagedBy' in read && read.pagedBy !== undefined
   const fields = isPaged ? { ...request.fields, ...pageShape.fields } : request.fields
   const result = resultOf(name, isPaged)
+  const parameters = hasInput ? {} : fields
+  const known = Object.keys(parameters)
+  const repeated = known.filter((one) => isRepeated(parameters[one] as Field<unknown>))
   return {
     method: hasInput ? 'POST' : 'GET',
     path: pathOf(name),
@@ -153,7 +166,7 @@ function readRoute(read: OperatorRead, { resultOf }: RestAnswers, reworded: Rewo
       access: 'platform',
       answer: result.named,
       ...(hasInput && { request, body: { schema: reworded(bodySchema(request)) } }),
-      parameters: [projectId, ...(hasInput ? [] : parametersFor(fields, reworded)), operatorParameter],
+      parameters: [projectId, ...parametersFor(parameters, reworded), operatorParameter],
       refusals: ['notFound', 'persistedQueryRequired'],
     },
     async respond(context, message, params) {
@@ -163,28 +176,15 @@ function readRoute(read: OperatorRead, { resultOf }: RestAnswers, reworded: Rewo
       const project = params.projectId?.toLowerCase()
       const caller = await access.caller()
       const faults: Fault[] = []
-      const body = hasInput
-        ? await readSource(context, message).catch(async (error) => {
-            // A caller without the right gets no other refusal.
-            if (error instanceof Refusal) await requirePlatform(access, read.right, read.denied, project)
-            throw error
-          })
-        : undefined
-      // A body can take long to arrive.
-      if (body && caller.kind === 'platform') await requireKey(service.pool, caller)
+      const requireRight = () => requirePlatform(access, read.right, read.denied, project)
+      const body = hasInput ? await receive(context, message, caller, requireRight) : undefined
       if (body) addUnknownMembers(faults, body.values, request.schema)
       const query = parametersOf(message)
-      const taken = body ? {} : fields
-      const repeated = Object.keys(taken).filter((one) => isRepeated(taken[one] as Field<unknown>))
-      faults.push(...queryFaults(query, Object.keys(taken), repeated))
+      faults.push(...queryFaults(query, known, repeated))
       if (message.headers['idempotency-key'] !== undefined) faults.push(NO_KEY)
       const page = isPaged ? pageShape.gather(new QuerySource(query, pageShape.fields), faults) : {}
       const source = body ?? new QuerySource(query, request.fields)
-      const asked = {
-        source,
-        faults,
-        ...(project !== undefined && { projectId: project }),
-      }
+      const asked = { source, faults, ...(project !== undefined && { projectId: project }) }
       const { answer, errors } = await result.read(page, { ...access, service, prisma, asked })
       // A read can be repeated: an answer without a part of it would be taken for the whole.
       const [first] = errors
