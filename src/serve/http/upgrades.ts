@@ -13,27 +13,25 @@ export interface UpgradeOptions {
 }
 
 /**
- * From this version on, Node reads the body before it emits `upgrade`. A request with a body is then never emitted, and
- * Node loses a request that came in the same read after it.
+ * From this version on, Node asks which upgrades to emit, and reads the other requests itself. It then loses a request
+ * that came in the same read behind one that it does not emit. No client sends one there: until the answer, it cannot
+ * know in which protocol the connection goes on. Before, Node emits each upgrade.
  */
-const READS_BODIES = Number(process.versions.node.split('.', 1)[0]) >= 26
+export const NODE_ASKS = Number(process.versions.node.split('.', 1)[0]) >= 26
 
 /** Names and values that Node keeps of a head, by default. */
 const MAX_RAW_HEADERS = 2_000
 
 /**
  * Ignores the upgrades that the service does not support, as RFC 9110 (7.8) wants: Java's `HttpClient` and
- * `curl --http2` ask for `h2c` with each first request, and must get an answer in HTTP/1.1. Node leaves the protocol of
- * a connection at each of them, and without this loses the requests that follow in the same read. So the request goes
- * back to Node's parser without the header, and with all that came after it.
+ * `curl --http2` ask for `h2c` with each first request, and must get an answer in HTTP/1.1. Where Node does not ask, it
+ * leaves the protocol of a connection at each of them. So the request goes back to Node's parser without the header, and
+ * with all that came after it.
  */
 export function ignoreUpgrades(server: Server, { isTaken, upgrade, refuse }: UpgradeOptions): void {
   // By Node's documentation, `connection` may be emitted with any stream. So its listener starts Node's parser.
   const [parse] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
-  if (READS_BODIES)
-    Object.assign(server, {
-      shouldUpgradeCallback: (request: IncomingMessage) => isTaken(request) || !hasBody(request),
-    })
+  if (NODE_ASKS) Object.assign(server, { shouldUpgradeCallback: isTaken })
 
   server.on('upgrade', (request, socket, head) => {
     // Nothing else listens while earlier requests are answered.
@@ -68,9 +66,6 @@ function onceAnswered(socket: Duplex, then: () => void): void {
   if (answer) answer.once('close', () => onceAnswered(socket, then))
   else then()
 }
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 
 /** The head as it was sent, without the header that asks for another protocol. */
 function headWithoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
