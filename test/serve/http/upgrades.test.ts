@@ -43,6 +43,9 @@ const live = (...headers: string[]): string => head('GET /livez HTTP/1.1', 'Host
 /** Ends its connection. */
 const LAST = head('GET /livez HTTP/1.1', 'Host: a', 'X-Request-Id: last', 'Connection: close')
 
+/** A request and one behind it, in the same packet where Node does not lose that one. */
+const together = (first: string, behind: string): string[] => (NODE_ASKS ? [first, behind] : [first + behind])
+
 /** Sends parts, each after an answer has come to the one before, and gives the statuses and bodies of all answers. */
 async function answersTo(...parts: string[]): Promise<string[]> {
   const { hostname, port } = new URL(game.baseUrl)
@@ -85,22 +88,24 @@ describe('an upgrade that the service does not support is ignored', () => {
       [...times(5, () => FOUND), LIVE],
     ],
     'behind requests that are still answered': [
-      () => [progress() + live() + progress(...asking('h2c')), LAST],
+      () => together(progress() + live() + progress(...asking('h2c')), LAST),
       [FOUND, LIVE, FOUND, LIVE],
     ],
     'with chunks': [
-      () => [
-        `${head(`POST ${PROGRESS} HTTP/1.1`, 'Host: a', bearer(), ...asking('h2c'), 'Transfer-Encoding: chunked')}${PLACE.length.toString(16)}\r\n${PLACE}\r\n0\r\n\r\n`,
-        LAST,
-      ],
+      () =>
+        together(
+          `${head(`POST ${PROGRESS} HTTP/1.1`, 'Host: a', bearer(), ...asking('h2c'), 'Transfer-Encoding: chunked')}${PLACE.length.toString(16)}\r\n${PLACE}\r\n0\r\n\r\n`,
+          LAST,
+        ),
       [FOUND, LIVE],
     ],
-    'for TLS': [() => [progress(...asking('TLS/1.0')), LAST], [FOUND, LIVE]],
+    'for TLS': [() => together(progress(...asking('TLS/1.0')), LAST), [FOUND, LIVE]],
     'to GraphQL': [
-      () => [
-        head('POST /graphql HTTP/1.1', 'Host: a', json, ...asking('h2c'), `Content-Length: ${QUERY.length}`) + QUERY,
-        LAST,
-      ],
+      () =>
+        together(
+          head('POST /graphql HTTP/1.1', 'Host: a', json, ...asking('h2c'), `Content-Length: ${QUERY.length}`) + QUERY,
+          LAST,
+        ),
       ['200 {"data":{"__typename":"Query"}}', LIVE],
     ],
     'to GraphQL by GET': [
@@ -164,11 +169,15 @@ describe('an upgrade that the service does not support is ignored', () => {
       const closed = once(socket, 'close')
       socket.write(text.slice(0, cut))
       await new Promise(setImmediate)
-      socket.write(text.slice(cut))
-      await until('it is answered', () => come.includes(SUCCESS))
-      socket.write(LAST)
+      const [rest = '', behind] = together(text.slice(cut), LAST)
+      socket.write(rest)
+      if (behind !== undefined) {
+        await until('it is answered', () => come.includes(SUCCESS))
+        socket.write(behind)
+      }
       await closed
       expect([cut, come.match(/HTTP\/1\.1 \d+/g)]).toEqual([cut, ['HTTP/1.1 200', 'HTTP/1.1 200']])
+      expect(come).toContain(SUCCESS)
     }
   })
 
@@ -198,7 +207,9 @@ describe('an upgrade that the service does not support is ignored', () => {
     await once(server, 'listening')
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
     const last = head('GET /short HTTP/1.1', 'Host: a', 'Connection: close')
-    client.write(head('GET /long HTTP/1.1', 'Host: a') + head('GET /short HTTP/1.1', 'Host: a', ...asking('h2c')))
+    const asked = head('GET /long HTTP/1.1', 'Host: a') + head('GET /short HTTP/1.1', 'Host: a', ...asking('h2c'))
+    const [first = '', behind] = together(asked, last)
+    client.write(first)
     let received = 0
     let end = ''
     client.on('data', (chunk: Buffer) => {
@@ -206,8 +217,10 @@ describe('an upgrade that the service does not support is ignored', () => {
       end = (end + chunk.toString('latin1')).slice(-1_000)
     })
     client.resume()
-    await until('the request behind the long answer is answered', () => end.endsWith('short'))
-    client.write(last)
+    if (behind !== undefined) {
+      await until('the request behind the long answer is answered', () => end.endsWith('short'))
+      client.write(behind)
+    }
     await once(client, 'close')
     server.close()
     expect(received).toBeGreaterThan(length)
