@@ -18,13 +18,9 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const readme = read('README.md')
 const schema = buildSchema(read('schema.graphql'))
 const pages = [
-  'README.md',
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-]
+  ...readdirSync(ROOT),
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
+].filter((name) => name.endsWith('.md'))
 const withoutCode = (page: string) => read(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
 const withoutCurl = without('curl')
 
