@@ -93,8 +93,18 @@ exec chroot --userspec="$user:$user" "$root" /bin/sh -c 'cd "$0" && exec "$@"' "
 
 async function openBuildah(): Promise<Images> {
   const folder = await mkdtemp(join(tmpdir(), 'tierway-images-'))
-  const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
-  const buildah = async (...args: string[]) => (await run('buildah', [...storage, ...args], LARGE)).stdout.trim()
+  const buildahOn = (driver: string) => {
+    const storage = ['--root', join(folder, driver), '--runroot', join(folder, `${driver}-run`)]
+    return async (...args: string[]) =>
+      (await run('buildah', [...storage, '--storage-driver', driver, ...args], LARGE)).stdout.trim()
+  }
+  // Where a kernel mounts no overlays, each layer is a copy of all files.
+  const overlay = buildahOn('overlay')
+  const hasOverlays = await overlay('mount').then(
+    () => true,
+    () => false,
+  )
+  const buildah = hasOverlays ? overlay : buildahOn('vfs')
   const base = await buildBase(folder, buildah)
   const packages = await volumesOfNpm(folder)
   return {
