@@ -1,66 +1,120 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { packChart, packGo, packUnity } from './release/archives.ts'
+import { gatherChanges } from './release/changelog.ts'
+import { checkFiles, writeSums } from './release/check.ts'
+import { inCopy } from './release/copy.ts'
+import { findFaults, findTaggedFaults, tagsOf } from './release/faults.ts'
+import { findBuilder, packImage } from './release/image.ts'
+import { describePackage, packNpm, packService, preparePackage } from './release/npm.ts'
+import { run } from './release/run.ts'
+import { listFiles, runSteps, type Step } from './release/steps.ts'
+import { writeVersion } from './release/versions.ts'
 
-// `npm run release -- 0.2.0` moves the entries of this folder into CHANGELOG.md and sets the version.
-
-/** The kinds of changes, in the order of CHANGELOG.md. */
-export const KINDS = ['Upgrade', 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'] as const
-type Kind = (typeof KINDS)[number]
-
-export interface Change {
-  readonly kind: Kind
-  /** Items of a list in Markdown. */
-  readonly items: string
-}
+// `npm run release -- 0.2.0` makes a release: files in artifacts/release/, a commit and its tags. It publishes nothing:
+// .github/workflows/release.yml does that, for a tag that is pushed.
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-/** The files with the version of a release, which each has once beside `"version": `. */
-const VERSIONED = ['package.json', 'sdk/js/package.json', 'sdk/server/package.json', 'sdk/unity/package.json']
+const OUT = join(ROOT, 'artifacts/release')
+const USAGE = `usage: npm run release -- <version> [--dry-run] [--no-image]
+       npm run release -- <version> --tagged [--no-image]
 
-/** The entry of a file. Throws when it has another form. */
-export function readChange(name: string, text: string): Change {
-  const [, first = '', items = ''] = /^([^\n]*)\n\n(- [\s\S]*?)\n*$/.exec(text) ?? []
-  const kind = KINDS.find((known) => known === first)
-  if (!kind) throw new Error(`changes/${name} must be one of ${KINDS.join(', ')}, a blank line, and items of a list`)
-  return { kind, items }
+  <version>    such as 0.2.0, greater than that in package.json
+  --dry-run    makes and checks all files, and changes nothing outside of artifacts/release/
+  --tagged     makes the files of a release whose tag the present commit has, as the workflow does
+  --no-image   makes no image of the container`
+
+interface Wish {
+  readonly version: string
+  readonly isDry: boolean
+  readonly isTagged: boolean
+  readonly hasImage: boolean
 }
 
-/** The files with entries, by name. */
-export const changeFiles = (folder: string = join(ROOT, 'changes')): string[] =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.md') && name !== 'README.md')
-    .sort()
+function readWish(): Wish | undefined {
+  const flag = { type: 'boolean', default: false } as const
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { 'dry-run': flag, tagged: flag, 'no-image': flag },
+    })
+    const [version = '', ...more] = positionals
+    if (!/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(version) || more.length > 0) return undefined
+    return { version, isDry: values['dry-run'], isTagged: values.tagged, hasImage: !values['no-image'] }
+  } catch {
+    return undefined
+  }
+}
 
-/** The section of a release. */
-export function sectionOf(version: string, day: string, changes: readonly Change[]): string {
-  const parts = KINDS.flatMap((kind) => {
-    const items = changes.filter((change) => change.kind === kind).map((change) => change.items)
-    return items.length > 0 ? [`### ${kind}\n\n${items.join('\n')}\n`] : []
+/** The steps that make and check the files of a release in a copy. */
+function stepsOf({ version, isTagged, hasImage }: Wish, copy: string): Step[] {
+  const builder = hasImage ? findBuilder() : undefined
+  if (hasImage && !builder) console.log('Neither Docker nor Buildah runs here: no image is made.')
+  const isNew: Step[] = [
+    {
+      title: 'the version and CHANGELOG.md',
+      run() {
+        writeVersion(copy, version)
+        gatherChanges(copy, version)
+        run(copy, 'git', 'commit', '--quiet', '--all', '--message', `release: ${version}`)
+      },
+    },
+  ]
+  const image: Step[] = builder
+    ? [{ title: `the image, by ${builder}`, run: () => packImage(builder, copy, version, OUT) }]
+    : []
+  return [
+    ...(isTagged ? [] : isNew),
+    { title: 'the build', run: () => run(copy, process.execPath, 'build.js') },
+    ...image,
+    { title: 'the Go module', run: () => packGo(copy, version, OUT) },
+    { title: 'the package for Unity', run: () => packUnity(copy, version, OUT) },
+    { title: 'the Helm chart', run: () => packChart(copy, version, OUT) },
+    { title: 'tierway-client', run: () => packNpm(join(copy, 'sdk/js'), OUT) },
+    { title: 'tierway-server', run: () => packNpm(join(copy, 'sdk/server'), OUT) },
+    {
+      title: 'the bill of materials and the licenses',
+      run() {
+        preparePackage(copy)
+        describePackage(copy, version, OUT)
+      },
+    },
+    { title: 'tierway', run: () => packService(ROOT, copy, OUT) },
+    { title: 'the checks', run: () => checkFiles(OUT, version) },
+    { title: 'the checksums', run: () => writeSums(OUT) },
+  ]
+}
+
+function release(wish: Wish): void {
+  const { version, isDry, isTagged } = wish
+  const faults = isTagged ? findTaggedFaults(ROOT, version) : findFaults(ROOT, version)
+  if (faults.length > 0) throw new Error(faults.join('\n'))
+  rmSync(OUT, { recursive: true, force: true })
+  mkdirSync(OUT, { recursive: true })
+  const commit = inCopy(ROOT, (copy) => {
+    runSteps(stepsOf(wish, copy))
+    return run(copy, 'git', 'rev-parse', 'HEAD')
   })
-  return `## [${version}] - ${day}\n\n${parts.join('\n')}\n`
+  console.log(`\nIn artifacts/release/:\n${listFiles(OUT)}`)
+  if (isTagged) return
+  const tags = tagsOf(version)
+  if (isDry) {
+    console.log(`Nothing else has changed. Without --dry-run, this commits and makes the tags ${tags.join(' and ')}.`)
+    return
+  }
+  run(ROOT, 'git', 'merge', '--quiet', '--ff-only', commit)
+  for (const tag of tags) run(ROOT, 'git', 'tag', '--annotate', '--message', `Tierway ${version}`, tag, commit)
+  console.log(`The commit and the tags ${tags.join(' and ')} are made, and nothing is published. Next:`)
+  console.log(`  git push origin HEAD ${tags.join(' ')}\nThe workflow "Release" then publishes.`)
 }
 
-function release(version: string): void {
-  if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error('usage: npm run release -- <version>, such as 0.2.0')
-  const names = changeFiles()
-  const changes = names.map((name) => readChange(name, readFileSync(join(ROOT, 'changes', name), 'utf8')))
-  if (changes.length === 0) throw new Error('there are no changes to release')
-  edit('CHANGELOG.md', /^(?=## \[)/m, sectionOf(version, new Date().toISOString().slice(0, 10), changes))
-  for (const file of VERSIONED) edit(file, /(?<=^ {2}"version": ")[^"]+/m, version)
-  for (const name of names) rmSync(join(ROOT, 'changes', name))
-  console.log(
-    `${names.length} entries are in CHANGELOG.md under ${version}. Next: npm install --package-lock-only, tag.`,
-  )
+const wish = readWish()
+try {
+  if (!wish) throw new Error(USAGE)
+  release(wish)
+} catch (error) {
+  console.error((error as Error).message)
+  process.exitCode = 1
 }
-
-function edit(file: string, place: RegExp, by: string): void {
-  const text = readFileSync(join(ROOT, file), 'utf8')
-  if (!place.test(text)) throw new Error(`${file} has no place for it`)
-  writeFileSync(
-    join(ROOT, file),
-    text.replace(place, () => by),
-  )
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) release(process.argv[2] ?? '')

@@ -1,5 +1,5 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { gold, passNode, scenario, season, tier } from './harness/definitions.ts
 import { type Game, generateKeys, type Keys, startGame } from './harness/game.ts'
 import { type Fate, type Gateway, type Passed, startGateway } from './harness/gateway.ts'
 import { AUDIENCE, startIssuer, type TestIssuer } from './harness/issuer.ts'
-import { without } from './harness/needs.ts'
+import { MONO_HTTP, withoutMonoHttp } from './harness/mono.ts'
 import { approve, type Operator, startOperator, status } from './harness/operator.ts'
 import { buildService, startService, stopService } from './harness/service.ts'
 import { settled } from './harness/settled.ts'
@@ -27,24 +27,12 @@ import { until } from './harness/until.ts'
 // The client for Unity, compiled by Mono and run against the service as a game does.
 
 const PACKAGE = fileURLToPath(new URL('../sdk/unity', import.meta.url))
-const HTTP = 'System.Net.Http.dll'
 const REFRESH = '/sdk/v1/authorization/refresh'
 const XP = '/sdk/v1/battlepass/xp'
 /** Ends a program that hangs. Shorter than the timeout of a test, so that no program outlives its test. */
 const CASE_TIMEOUT_MS = 120_000
 
-/** Why these tests cannot run here, or an empty text. */
-function reasonToSkip(): string {
-  const missing = without('mcs', 'mono')
-  if (missing !== '') return missing
-  const out = join(tmpdir(), `tierway-unity-${process.pid}.dll`)
-  const small = join(PACKAGE, 'Runtime/ITransport.cs')
-  const found = spawnSync('mcs', ['-target:library', `-r:${HTTP}`, `-out:${out}`, small])
-  rmSync(out, { force: true })
-  return found.status === 0 ? '' : `SKIPPED, Mono's ${HTTP} is not installed: `
-}
-
-const skipped = reasonToSkip()
+const skipped = withoutMonoHttp()
 
 const sources = (folder: string): string[] =>
   readdirSync(join(PACKAGE, folder))
@@ -71,7 +59,7 @@ describe.skipIf(skipped !== '')(`${skipped}the client for Unity`, () => {
 
   beforeAll(async () => {
     work = await mkdtemp(join(tmpdir(), 'tierway-unity-'))
-    program = await compile('tests.exe', [...sources('Runtime'), ...sources('Tests~')], `-r:${HTTP}`)
+    program = await compile('tests.exe', [...sources('Runtime'), ...sources('Tests~')], `-r:${MONO_HTTP}`)
     // Else each of the forty programs compiles itself at its start. It needs an assembler, which may be missing.
     await promisify(execFile)('mono', ['--aot', program]).catch(() => undefined)
     keys = await generateKeys()

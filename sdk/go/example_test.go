@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"tierway.example/go"
+	"github.com/tierway/tierway/sdk/go"
 )
 
 // A login endpoint reads the whole body, verifies its bytes, and only then parses it.

@@ -1,3 +1,3 @@
-module tierway.example/go
+module github.com/tierway/tierway/sdk/go
 
 go 1.19

@@ -107,7 +107,7 @@ describe('the archives that npm publishes', () => {
     expect(manifest).toMatchObject({ name: 'tierway-client', version, license: 'MIT' })
     expect(Object.keys(manifest).filter((key) => /dependencies|scripts/i.test(key))).toEqual([])
     // The service's archive does not have the library twice.
-    expect(await readdir(join(game, 'node_modules/tierway/sdk/js'))).not.toContain('dist')
+    expect(await readdir(join(game, 'node_modules/tierway'))).not.toContain('sdk')
   })
 
   it.each([...NAMES, './copied/index.js'])('load as modules in Node: %s', async (name) => {

@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification, type Vitest } from 'vitest/node'
  */
 const FIRST = [
   'events/clients',
+  'release',
   'serve',
   'webhook/webhook-endless',
   'serve/live/socket-rules',

@@ -88,7 +88,7 @@ describe.skipIf(withoutGo !== '')(`${withoutGo}the Helm chart`, () => {
     }
     const [container] = pod.spec.containers
     expect(manifests.get('Service').spec.ports[0].targetPort).toBe(container.ports[0].name)
-    expect(container.image).toBe(`tierway:${chart.appVersion}`)
+    expect(container.image).toBe(`ghcr.io/tierway/tierway:${chart.appVersion}`)
   })
 
   it('probes routes that exist, and gives a stop enough time', () => {
@@ -362,12 +362,9 @@ test.skipIf(withoutKubectl !== '')(
       const [action, release, chartPath, ...sets] = readFileSync(join(shell.home, 'helm.txt'), 'utf8')
         .trim()
         .split('\n')
-      expect([action, release, chartPath]).toEqual(['install', 'tierway', 'ops/helm/tierway'])
+      expect([action, release, chartPath]).toEqual(['install', 'tierway', 'oci://ghcr.io/tierway/charts/tierway'])
       const given = Object.fromEntries(sets.filter((set) => set !== '--set').map((set) => set.split('=')))
-      const { manifests, fault } = render({
-        existingSecret: given.existingSecret,
-        image: { ...defaults.image, repository: given['image.repository'] },
-      })
+      const { manifests, fault } = render({ existingSecret: given.existingSecret })
       expect([fault, given.existingSecret]).toEqual(['', metadata.name])
       // The Redis of the page does not exist.
       const { REDIS_URL, ...env } = secret

@@ -15,7 +15,7 @@ import (
 	"os"
 	"time"
 
-	"tierway.example/go"
+	"github.com/tierway/tierway/sdk/go"
 )
 
 // maxBodyBytes is the longest request of a game client that Tierway accepts, by the default of its MAX_BODY_BYTES.
