@@ -331,8 +331,8 @@ const CALLS_OF: Readonly<Record<string, Calls>> = {
     },
   },
   'list of players': listOf(''),
-  'list by level': listOf('sortBy: LEVEL, scenarioId: "season", nodeId: "pass"'),
-  'list by last login': listOf('sortBy: LAST_LOGIN'),
+  'list by level': listOf('sort: { by: LEVEL }, filter: { scenarioId: "season", nodeId: "pass" }'),
+  'list by last login': listOf('sort: { by: LAST_LOGIN }'),
   'search by nickname': listOf('search: "1f3a"'),
   'insight of a pass': {
     atOnce: 1,

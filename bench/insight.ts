@@ -252,7 +252,7 @@ async function listQueries(pool: Pool, environmentId: string): Promise<Query[]> 
     name: `players: ${name}`,
     limitMs: PLAYERS_LIMIT_MS,
     query: `query ($search: String, $status: PlayerStatus, $after: String) {
-      players(environment: "production", search: $search, status: $status, first: 50, after: $after) {
+      players(environment: "production", search: $search, filter: { status: $status }, first: 50, after: $after) {
         edges { cursor node { id status nickname region language createdAt } } pageInfo { hasNextPage endCursor }
       }
     }`,
@@ -276,7 +276,7 @@ async function listQueries(pool: Pool, environmentId: string): Promise<Query[]> 
   })
   const AUDIT = 'edges { node { id at actor action target before after reason } }'
   const EVENT = 'edges { node { occurredAt handle playerId data } }'
-  const events = (filter: string) => `query ($playerId: String, $from: DateTime) {
+  const events = (filter: string) => `query ($playerId: ID, $from: DateTime) {
     events(environment: "production", last: 50, playerId: $playerId, from: $from ${filter}) { ${EVENT} }
   }`
   return [

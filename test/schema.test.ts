@@ -5,6 +5,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import {
   buildSchema,
   findBreakingChanges,
+  type GraphQLInputField,
+  type GraphQLInputType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
@@ -23,6 +25,10 @@ import { printSchemaFor } from '../src/dev/schema-for.ts'
 import { printedSchema, schema } from '../src/schema.ts'
 import { buildService } from './harness/service.ts'
 
+const membersOf = (type: GraphQLInputType): readonly GraphQLInputField[] => {
+  const named = getNamedType(type)
+  return isInputObjectType(named) ? Object.values(named.getFields()) : []
+}
 const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
 const fields = types
   .filter((type) => isObjectType(type) || isInterfaceType(type))
@@ -193,37 +199,72 @@ describe('the schema (contract 15)', () => {
     expect(fields.filter(({ field }) => holed(field.type)).map(({ name }) => name)).toEqual(['Query.nodes'])
   })
 
-  it('gives every mutation one input that is named after the field, or after its name of today', () => {
+  it('gives every mutation one input, named after the field of today, or one that calls of a group share', () => {
+    const shared: Readonly<Record<string, readonly string[]>> = {
+      CreateEnvironmentKeyInput: ['createSdkKey', 'createServerKey'],
+      GrantJobMoveInput: ['approveGrantJob', 'cancelGrantJob', 'pauseGrantJob', 'resumeGrantJob'],
+      IdTokenLinkInput: ['linkApple', 'linkGoogle'],
+      IdTokenLoginInput: ['loginApple', 'loginGoogle'],
+      RevokeEnvironmentKeyInput: ['revokeSdkKey', 'revokeServerKey'],
+    }
+    const ofGroup = new Map(Object.entries(shared).flatMap(([type, names]) => names.map((name) => [name, type])))
     const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})
     expect(mutations.length).toBeGreaterThan(0)
     for (const field of mutations) {
       const { args } = field
       const name = nameNow(field)
-      const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input!`
-      expect(args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual([`input: ${type}`])
+      const type = ofGroup.get(name) ?? `${name[0]?.toUpperCase()}${name.slice(1)}Input`
+      expect([name, ...args.map((arg) => `${arg.name}: ${arg.type}`)]).toEqual([name, `input: ${type}!`])
     }
   })
 
-  it('has one type for all ids of one name', () => {
-    const ids = [
-      ...fields.map(({ name, field }) => ({ place: name, name: field.name, type: field.type })),
-      ...fields.flatMap(({ name: place, field }) => field.args.map(({ name, type }) => ({ place, name, type }))),
-      ...types
-        .filter(isInputObjectType)
-        .flatMap((input) =>
-          Object.values(input.getFields()).map(({ name, type }) => ({ place: input.name, name, type })),
-        ),
-    ]
+  it('has the type ID for ids that the service makes, and String for those that people choose', () => {
+    const ofType = fields.flatMap(({ field }) => [field, ...field.args])
+    const named = [...ofType, ...types.filter(isInputObjectType).flatMap((type) => membersOf(type))]
     const found = new Map<string, Set<string>>()
-    for (const { place, name, type } of ids) {
-      // A document of 0.1.0 may declare a variable of that type.
-      const isOfStream = /^Subscription\.|^Query\.events$/.test(place) && name === 'playerId'
-      if (name.endsWith('Id') && !isOfStream)
-        found.set(name, (found.get(name) ?? new Set()).add(String(getNamedType(type))))
+    for (const { name, type } of named) {
+      const [, one = ''] = /^(id|\w+Id)s?$/.exec(name) ?? []
+      if (one !== '') found.set(one, (found.get(one) ?? new Set()).add(getNamedType(type).name))
     }
-    expect([...found].filter(([, named]) => named.size > 1)).toEqual([])
-    expect(found.get('playerId')).toEqual(new Set(['ID']))
-    expect(found.get('scenarioId')).toEqual(new Set(['String']))
+    expect([...found].filter(([, kinds]) => kinds.size > 1)).toEqual([])
+    const withType = (kind: string) => [...found].flatMap(([name, kinds]) => (kinds.has(kind) ? [name] : [])).sort()
+    // Studios choose them, an issuer, or the client of a guest.
+    expect(withType('String')).toEqual([
+      ...['clientId', 'deviceId', 'itemId', 'nextScenarioId', 'nodeId', 'ofNodeId', 'ofScenarioId', 'scenarioId'],
+      'toScenarioId',
+    ])
+    expect(withType('ID')).toEqual(
+      expect.arrayContaining(['id', 'playerId', 'runId', 'messageId', 'noteId', 'boostId', 'draftId', 'sessionId']),
+    )
+    expect(found.size).toBe(withType('String').length + withType('ID').length)
+  })
+
+  it('requires the environment of a call that acts in one, and leaves it to the caller for one of two reasons', async () => {
+    const optional = {
+      // A list of a project, which spans its environments unless it is given one.
+      spans: ['auditLog', 'authProviders', 'sdkKeys', 'serverKeys'],
+      // Players call it, too, who have an environment of their own.
+      own: [
+        ...['events', 'onComplete', 'onEvent', 'onInboxMessage', 'onLevelUp', 'onMaxLevel', 'onPlayerCreated'],
+        ...['onPremiumPurchase', 'playerCreated', 'streamCursor'],
+      ],
+    }
+    const roots = (of: GraphQLSchema) =>
+      [of.getQueryType(), of.getMutationType(), of.getSubscriptionType()].flatMap((root) =>
+        root ? Object.values(root.getFields()) : [],
+      )
+    const found = roots(schema).flatMap(({ name, args }) => {
+      const members = args.flatMap((one) => membersOf(one.type))
+      return [...args, ...members].filter((one) => one.name === 'environment').map(({ type }) => ({ name, type }))
+    })
+    const required = found.filter(({ type }) => isNonNullType(type))
+    expect(required.length).toBeGreaterThan(60)
+    const left = new Set(found.filter((one) => !required.includes(one)).map(({ name }) => name))
+    expect([...left].sort()).toEqual([...new Set([...optional.spans, ...optional.own])].sort())
+    const text = await readFile(new URL('../schema.player.graphql', import.meta.url), 'utf8')
+    const ofPlayers = new Set(roots(buildSchema(text)).map(({ name }) => name))
+    expect(optional.own.filter((name) => !ofPlayers.has(name))).toEqual([])
+    expect(optional.spans.filter((name) => ofPlayers.has(name))).toEqual([])
   })
 
   it('is built without a database', async () => {

@@ -108,7 +108,7 @@ function metricsOfGraphql(registers: Registry[]) {
     }),
     deprecatedFields: new Counter({
       name: 'tierway_graphql_deprecated_fields_total',
-      help: 'GraphQL operations that select a deprecated field, by the field, such as `Mutation.grantBoost`.',
+      help: 'GraphQL operations that select a deprecated field or give a deprecated argument, such as `Mutation.grantBoost` or `Query.players(region)`.',
       labelNames: ['field'],
       registers,
     }),

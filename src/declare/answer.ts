@@ -109,7 +109,7 @@ const text = (description?: string, more: Schema = {}): Member<string> => ({
   type: 'String',
 })
 
-/** The id of a player. In GraphQL it is an ID. */
+/** An id that the service made. In GraphQL it is an ID. */
 const id = (description?: string): Member<string> => ({ ...text(description), type: 'ID' })
 
 /** An object of a model, by its id. In GraphQL it is the object. */

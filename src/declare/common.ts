@@ -9,7 +9,7 @@ import {
   MAX_SLUG,
   nameFault,
 } from '../base/limits.ts'
-import { type Check, type Field, flag, mapped, moment, optional, text, uuid } from './shape.ts'
+import { type Check, type Field, flag, mapped, moment, optional, orGlobal, text, uuid } from './shape.ts'
 
 // Fields of several requests.
 
@@ -30,7 +30,8 @@ export const providerOfIdentity = (description: string): Field<string> =>
 
 export const scenarioId = text("A scenario's id in its environment.", { max: MAX_ID })
 export const nodeId = text("A node's id in its scenario.", { max: MAX_ID })
-export const runId = text("A run's id.", { max: MAX_ID })
+/** Any text: one that is the id of no run is answered as a missing run. */
+export const runId = orGlobal(text("A run's id.", { max: MAX_ID, type: 'ID' }), 'Run')
 export const playerId = uuid("A player's id.", 'Player')
 
 /** A battle pass: the node itself, or a level node of it. */

@@ -1,5 +1,5 @@
 import { isCleanText } from '../base/json.ts'
-import { checked, type Field, field, mustBeOneOf, UUID } from './shape.ts'
+import { checked, type Field, field, mustBeOneOf, orGlobal, UUID } from './shape.ts'
 
 /** The form of each text in a list. */
 interface Form {
@@ -61,14 +61,11 @@ export const someOf = (
   }
 }
 
-/** A list of ids of players or keys. */
+/** A list of ids of objects of this type, plain or global. */
 export const uuids = (
   description: string,
-  { min = 0, max }: { readonly min?: number; readonly max: number },
-): Field<readonly string[]> =>
-  texts(description, {
-    min,
-    max,
-    empty: 'must not be empty',
-    form: { pattern: UUID, maxLength: 36, message: 'must be an id' },
-  })
+  { type, ...limits }: { readonly type: string; readonly min?: number; readonly max: number },
+): Field<readonly string[]> => {
+  const form = { pattern: UUID, maxLength: 36, message: 'must be an id' }
+  return orGlobal({ ...texts(description, { ...limits, empty: 'must not be empty', form }), type: 'IDs' }, type)
+}

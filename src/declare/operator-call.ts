@@ -43,8 +43,9 @@ export function payload<M extends Readonly<Record<string, Member<unknown>>>>(
 }
 
 interface Call<F extends Fields> {
-  /** The name of the mutation. Its input has this name, too. */
+  /** The name of the mutation. Its input is named after it, unless it has one that other calls have, too. */
   readonly name: string
+  readonly input?: string
   /** The name that the mutation had in the release before. GraphQL has it for one more release, as deprecated. */
   readonly formerly?: string
   readonly summary: string

@@ -4,7 +4,7 @@ import type { Source } from './source.ts'
 
 /** Whether the parameter of a field may come more than once: each time with one element of its list. */
 export const isRepeated = ({ type }: Field<unknown>): boolean =>
-  type === 'Strings' || (typeof type === 'object' && 'listOf' in type)
+  type === 'Strings' || type === 'IDs' || (typeof type === 'object' && 'listOf' in type)
 
 const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false }
 

@@ -1,6 +1,7 @@
 import { type Fault, invalidRequest } from '../base/errors.ts'
 import { isCleanText, type Json, MAX_INT32, MAX_INT64, readInt } from '../base/json.ts'
 import { momentFault, parseMoment } from '../base/moment.ts'
+import { bareId } from './global-id.ts'
 import { InputSource, type Source } from './source.ts'
 
 // Requests, declared once. A shape names the fields of a request with their types, limits and descriptions. The
@@ -10,7 +11,7 @@ import { InputSource, type Source } from './source.ts'
 export type Schema = { readonly [keyword: string]: Json }
 
 /**
- * The type of a field in GraphQL: a scalar, a list of strings, the enum of these values, a list of that, or an
+ * The type of a field in GraphQL: a scalar, a list of strings or ids, the enum of these values, a list of that, or an
  * input with this name or a list of such inputs. Other objects with fields of their own are for REST alone.
  */
 export type InputType =
@@ -22,6 +23,7 @@ export type InputType =
   | 'JSONObject'
   | 'DateTime'
   | 'Strings'
+  | 'IDs'
   | 'REST'
   | readonly string[]
   | { readonly listOf: readonly string[] }
@@ -36,6 +38,8 @@ export interface Field<T> {
   readonly isRequired: boolean
   /** The value of a field that is absent, where GraphQL shows it. */
   readonly byDefault?: unknown
+  /** The field to send in place of this one, which is deprecated. */
+  readonly replacedBy?: string
   /** Reads the field and adds its faults. A faulty value gets a stand-in, so that reading continues. */
   read(source: Source, name: string, faults: Fault[]): T
 }
@@ -232,7 +236,7 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** Whether a text is an id of ours, in any letter case. */
 export const isUuid = (text: string): boolean => UUID.test(text)
 
-/** The id of a player or a key. With a type, global ids such as `Player:…` are accepted, too. */
+/** An id that the service made. With a type, global ids such as `Player:…` are accepted, too. */
 export function uuid(description: string, type?: string): Field<string> {
   const schema = { type: 'string', minLength: 1, maxLength: 36, format: 'uuid' }
   const bare = field(description, { schema, type: 'ID', standIn: '' }, (source, name, fault) => {
@@ -241,16 +245,19 @@ export function uuid(description: string, type?: string): Field<string> {
     fault(typeof value === 'string' ? 'must be an id' : 'must be a string')
     return ''
   })
-  if (type === undefined) return bare
-  return {
-    ...bare,
-    read(source, name, faults) {
-      const given = source.value(name)
-      if (typeof given !== 'string' || !given.startsWith(`${type}:`)) return bare.read(source, name, faults)
-      return bare.read(new InputSource({ [name]: given.slice(type.length + 1) }), name, faults)
-    },
-  }
+  return type === undefined ? bare : orGlobal(bare, type)
 }
+
+/** A field of an id, or of several, that also takes global ids of this type. */
+export const orGlobal = <T>(bare: Field<T>, type: string): Field<T> => ({
+  ...bare,
+  read(source, name, faults) {
+    const given = source.value(name)
+    const plain = (id: unknown) => (typeof id === 'string' ? bareId(type, id) : id)
+    const read = Array.isArray(given) ? given.map(plain) : plain(given)
+    return bare.read(read === given ? source : new InputSource({ [name]: read }), name, faults)
+  },
+})
 
 /** The fault of a text that is none of these. */
 export const mustBeOneOf = (values: readonly string[]): string => `must be one of ${values.join(', ')}`

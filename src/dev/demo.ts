@@ -255,14 +255,14 @@ function describe({ handle, nodeId, data }: Body): string | undefined {
 async function createServerKey(demo: Demo): Promise<{ readonly id: string; readonly secret: string }> {
   const { createServerKey } = await asAdmin(
     demo,
-    'mutation ($input: CreateServerKeyInput!) { createServerKey(input: $input) { key serverKey { id } } }',
+    'mutation ($input: CreateEnvironmentKeyInput!) { createServerKey(input: $input) { key serverKey { id } } }',
     { input: { environment: demo.environment, label: 'npm run demo', reason: 'a run of the demo' } },
   )
   return { id: createServerKey.serverKey.id, secret: createServerKey.key }
 }
 
 async function revokeServerKey(demo: Demo, id: string): Promise<void> {
-  const query = 'mutation ($input: RevokeServerKeyInput!) { revokeServerKey(input: $input) { serverKey { id } } }'
+  const query = 'mutation ($input: RevokeEnvironmentKeyInput!) { revokeServerKey(input: $input) { serverKey { id } } }'
   await asAdmin(demo, query, { input: { id, reason: 'the run of the demo is over' } })
 }
 

@@ -74,7 +74,7 @@ const FIELDS = {
   ),
   runId: field(
     nullable(uuid),
-    out.orNull(out.text('The run; null for `PLAYER_CREATED`, `INBOX_RECEIVED` and events of a season.')),
+    out.orNull(out.id('The run; null for `PLAYER_CREATED`, `INBOX_RECEIVED` and events of a season.')),
   ),
   byClient: field(
     boolean,

@@ -26,7 +26,7 @@ import { job, readSettlement, settle } from './settle.ts'
 const GRANT = { atEnd: 'grant' }
 const OPEN = { ...GRANT, startsAt: '2020-01-01T00:00:00Z', endsAt: '2099-01-01T00:00:00Z' }
 const CLOSED = { ...GRANT, ...PAST }
-const EVENTS = `query ($playerId: String) { events(environment: "production", playerId: $playerId, types: [SEASON_SETTLED], first: 100) {
+const EVENTS = `query ($playerId: ID) { events(environment: "production", playerId: $playerId, types: [SEASON_SETTLED], first: 100) {
   nodes { type nodeId scenarioId runId data ... on SeasonSettledEvent { playerId tiers failed } } } }`
 
 beforeAll(startPassGame)

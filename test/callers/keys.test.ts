@@ -26,13 +26,14 @@ beforeAll(async () => {
 afterAll(() => game?.stop())
 
 const CREATE_SDK =
-  'mutation ($input: CreateSdkKeyInput!) { createSdkKey(input: $input) { key sdkKey { id keyId prefix } } }'
+  'mutation ($input: CreateEnvironmentKeyInput!) { createSdkKey(input: $input) { key sdkKey { id keyId prefix } } }'
 const CREATE_SERVER =
-  'mutation ($input: CreateServerKeyInput!) { createServerKey(input: $input) { key serverKey { id keyId prefix } } }'
+  'mutation ($input: CreateEnvironmentKeyInput!) { createServerKey(input: $input) { key serverKey { id keyId prefix } } }'
 const CREATE_PLATFORM =
   'mutation ($input: CreatePlatformKeyInput!) { createPlatformKey(input: $input) { key platformKey { id keyId prefix } } }'
-const REVOKE_SDK = 'mutation ($input: RevokeSdkKeyInput!) { revokeSdkKey(input: $input) { sdkKey { id } } }'
-const REVOKE_SERVER = 'mutation ($input: RevokeServerKeyInput!) { revokeServerKey(input: $input) { serverKey { id } } }'
+const REVOKE_SDK = 'mutation ($input: RevokeEnvironmentKeyInput!) { revokeSdkKey(input: $input) { sdkKey { id } } }'
+const REVOKE_SERVER =
+  'mutation ($input: RevokeEnvironmentKeyInput!) { revokeServerKey(input: $input) { serverKey { id } } }'
 const REVOKE_PLATFORM =
   'mutation ($input: RevokePlatformKeyInput!) { revokePlatformKey(input: $input) { platformKey { id } } }'
 

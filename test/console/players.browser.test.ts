@@ -178,7 +178,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the players`, () => {
     const lines = (await readFile(await file.path(), 'utf8')).trimEnd().split('\n')
     const { data } = await game.graphql(
       game.platformKey,
-      '{ players(environment: "production", status: ACTIVE, language: "en", first: 200) { nodes { playerId } } auditLog(action: "players.export", first: 1) { nodes { id reason operator after } } }',
+      '{ players(environment: "production", filter: { status: ACTIVE, language: "en" }, first: 200) { nodes { playerId } } auditLog(action: "players.export", first: 1) { nodes { id reason operator after } } }',
     )
     expect(lines.map((line) => JSON.parse(line).playerId)).toEqual(
       data.players.nodes.map(({ playerId }: { playerId: string }) => playerId),
@@ -408,7 +408,7 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
   it('is banned, unbanned, logged out, unlinked, and deleted only when its name is typed', async () => {
     const { data } = await stage.game.graphql(
       stage.game.platformKey,
-      '{ players(environment: "production", first: 1, sortBy: CREATED, direction: ASCENDING) { nodes { playerId nickname } } }',
+      '{ players(environment: "production", first: 1, sort: { direction: ASCENDING }) { nodes { playerId nickname } } }',
     )
     const [player] = data.players.nodes
     const opened = await open(player)
@@ -469,26 +469,18 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}a player`, () => {
 
 describe('the pages of players', () => {
   it('read filters from the URL, and those of a pass only with its scenario and node', () => {
-    const read = (query: string) =>
-      Object.fromEntries(
-        Object.entries(readFilters(new URLSearchParams(query))).filter(([, value]) => value !== undefined),
-      )
+    const read = (query: string) => readFilters(new URLSearchParams(query))
     expect(read('search=+ada+&status=BANNED&premium=yes&from=3&sort=level')).toEqual({
       search: 'ada',
-      status: 'BANNED',
+      filter: { status: 'BANNED' },
     })
-    expect(read('status=nonsense&created=2026-02-30x')).toEqual({})
+    expect(read('status=nonsense&created=2026-02-30x')).toEqual({ filter: {} })
     expect(read('created=2026-02-01&createdTo=2026-02-01&provider=steam')).toEqual({
-      createdFrom: '2026-02-01T00:00:00.000Z',
-      createdTo: '2026-02-02T00:00:00.000Z',
+      filter: { createdFrom: '2026-02-01T00:00:00.000Z', createdTo: '2026-02-02T00:00:00.000Z' },
     })
     expect(read('scenario=s&pass=p&premium=no&from=3&to=x&sort=level')).toEqual({
-      scenarioId: 's',
-      nodeId: 'p',
-      premium: false,
-      levelFrom: 3,
-      sortBy: 'LEVEL',
-      direction: 'DESCENDING',
+      filter: { scenarioId: 's', nodeId: 'p', premium: false, levelFrom: 3 },
+      sort: { by: 'LEVEL', direction: 'DESCENDING' },
     })
   })
 
@@ -496,11 +488,11 @@ describe('the pages of players', () => {
     const filters = readFilters(
       new URLSearchParams('status=BANNED&scenario=s&pass=p&premium=no&to=7&seenTo=2026-02-01'),
     )
-    expect(filtersText(filters)).toBe(
+    expect(filtersText(filters.filter, filters)).toBe(
       'status banned, last login until 2026-02-01, on s / p, up to level 7, without premium',
     )
-    expect(String(exportParameters({ ...filters, sortBy: 'LEVEL', direction: 'ASCENDING' }))).toBe(
-      'lastLoginTo=2026-02-02T00%3A00%3A00.000Z&scenarioId=s&nodeId=p&levelTo=7&premium=false&status=banned',
+    expect(String(exportParameters({ ...filters, sort: { by: 'LEVEL', direction: 'ASCENDING' } }))).toBe(
+      'status=banned&lastLoginTo=2026-02-02T00%3A00%3A00.000Z&scenarioId=s&nodeId=p&levelTo=7&premium=false',
     )
     expect(filtersText({})).toBe('')
   })

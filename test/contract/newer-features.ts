@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { type Json, print } from '../../src/base/json.ts'
 import { call } from '../harness/call.ts'
 import { gold, item, passNode, scenario, tier } from '../harness/definitions.ts'
+import { inputTypeOf } from '../serve/graphql/documents.ts'
 import type { Stage } from './play.ts'
 
 // Every feature that the contract does not know, in use: those of a scenario in scenarios that the corpus does not name,
@@ -118,8 +119,7 @@ export async function useNewerFeatures({ baseUrl, operator, values }: Stage): Pr
       return text === '' ? null : JSON.parse(text)
     },
     async mutate(field, input, select = '__typename') {
-      const type = `${field[0]?.toUpperCase()}${field.slice(1)}Input`
-      const query = `mutation($input: ${type}!) { ${field}(input: $input) { ${select} } }`
+      const query = `mutation($input: ${inputTypeOf(field)}!) { ${field}(input: $input) { ${select} } }`
       const variables = { input: { reason, ...input } } as unknown as Json
       const { data, errors } = await caller.rest('POST', '/graphql', JSON_OF_ADMIN, { query, variables })
       expect(errors, `${field} of newer features`).toBeUndefined()

@@ -15,7 +15,7 @@ import { until } from '../harness/until.ts'
 const NAME = 'tierway_replica'
 const MAX_AGE_SECONDS = 3
 const LIST = `query ($status: PlayerStatus) {
-  players(environment: "production", status: $status) { asOf totalCount nodes { playerId } }
+  players(environment: "production", filter: { status: $status }) { asOf totalCount nodes { playerId } }
 }`
 const FIGURES = `query {
   battlePassInsight(environment: "production", scenarioId: "season", nodeId: "pass") { asOf days { players } levels { level } }

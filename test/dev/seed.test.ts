@@ -280,7 +280,7 @@ describe('a seeded season', () => {
     for (const { id, level } of players) {
       const { data, errors } = await game.graphql(
         game.platformKey,
-        `query ($playerId: String!) { events(environment: "production", playerId: $playerId, first: 200) {
+        `query ($playerId: ID!) { events(environment: "production", playerId: $playerId, first: 200) {
           edges { node { type handle occurredAt data } }
         } }`,
         { playerId: id },

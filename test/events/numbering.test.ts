@@ -21,7 +21,7 @@ afterAll(() => game.stop())
 
 const subscribe = () =>
   game.app.subscriptions.open({ environmentId: game.environmentId, after: null, filter: EVERY_EVENT })
-const EVENTS = `query ($playerId: String) {
+const EVENTS = `query ($playerId: ID) {
   events(environment: "production", playerId: $playerId, last: 100) { edges { node { type handle } } }
 }`
 

@@ -32,7 +32,7 @@ const NODE = `__typename cursor type occurredAt playerId scenarioId nodeId runId
   ... on LevelUpEvent { fromLevel toLevel xp source } ... on MaxLevelEvent { level }
   ... on PremiumPurchaseEvent { price { currency amount } } ... on PlayerCreatedEvent { nickname provider }`
 const FILTERS = `$environment: String, $types: [EventType!], $handles: [String!], $scenarioId: String, $nodeId: String,
-  $playerId: String, $after: String`
+  $playerId: ID, $after: String`
 const NARROWED = `environment: $environment, types: $types, handles: $handles, scenarioId: $scenarioId, nodeId: $nodeId,
   playerId: $playerId, after: $after`
 const HISTORY = `query (${FILTERS}, $from: DateTime, $to: DateTime, $first: Int, $last: Int, $before: String) {

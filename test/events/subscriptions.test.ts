@@ -50,7 +50,7 @@ let stagingId: string
 const place = { scenarioId: 'season', nodeId: 'pass' }
 const EVENT = 'cursor type occurredAt playerId scenarioId nodeId runId handle data'
 const ALL = `subscription ($environment: String, $types: [EventType!], $handles: [String!], $scenarioId: String,
-  $nodeId: String, $playerId: String, $after: String) { events(environment: $environment, types: $types,
+  $nodeId: String, $playerId: ID, $after: String) { events(environment: $environment, types: $types,
   handles: $handles, scenarioId: $scenarioId, nodeId: $nodeId, playerId: $playerId, after: $after) { __typename ${EVENT} } }`
 const production = { environment: 'production' }
 

@@ -409,7 +409,7 @@ describe('a list of a segment', () => {
   const find = async (args: string) => {
     const { data, errors } = await game.graphql(
       game.platformKey,
-      `{ players(environment: "production", segment: "new", ${args}) { nodes { playerId } } }`,
+      `{ players(environment: "production", segment: "new", filter: { ${args} }) { nodes { playerId } } }`,
     )
     return errors?.[0]?.extensions.details ?? data.players.nodes.map(({ playerId }: { playerId: string }) => playerId)
   }
@@ -426,8 +426,10 @@ describe('a list of a segment', () => {
     expect(await find('region: "range", createdFrom: "2020-01-01T00:00:00Z"')).toEqual([late.playerId, early.playerId])
     expect(await find(`createdFrom: "${then}"`)).toEqual([late.playerId])
     expect(await find(`createdFrom: "2010-01-01T00:00:00Z", createdTo: "${then}"`)).toEqual([early.playerId])
-    expect(await find('region: "other"')).toEqual([{ path: 'region', message: 'is a filter of the segment already' }])
-    expect(await find('createdFrom: "2095-01-01T00:00:00Z"')).toMatchObject([{ path: 'createdTo' }])
+    expect(await find('region: "other"')).toEqual([
+      { path: 'filter.region', message: 'is a filter of the segment already' },
+    ])
+    expect(await find('createdFrom: "2095-01-01T00:00:00Z"')).toMatchObject([{ path: 'filter.createdTo' }])
   })
 })
 

@@ -5,6 +5,7 @@ import { expect } from 'vitest'
 import { runJobs } from '../../src/operations/grants/run-jobs.ts'
 import type { Game, GraphqlAnswer, TestPlayer } from '../harness/game.ts'
 import { until } from '../harness/until.ts'
+import { inputTypeOf } from '../serve/graphql/documents.ts'
 
 // Grant jobs over GraphQL, run beside the service so that tests need not wait for its next look.
 
@@ -41,8 +42,7 @@ export class Desk {
   }
 
   mutate(name: string, input: object, selection = `job { ${JOB} } auditEntry { action }`): Promise<GraphqlAnswer> {
-    const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input`
-    const document = `mutation ($input: ${type}!) { ${name}(input: $input) { ${selection} } }`
+    const document = `mutation ($input: ${inputTypeOf(name)}!) { ${name}(input: $input) { ${selection} } }`
     return this.game.graphql(this.as, document, {
       input: sent({ environment: 'production', reason: 'test', ...input }),
     })

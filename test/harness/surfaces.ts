@@ -33,7 +33,7 @@ export const PLAN = `plan { runId status crossed { nodeId handle } entered { nod
 
 export const START = `mutation ($input: StartRunInput!) { startRun(input: $input) { runId resumed ${PLAN} } }`
 export const CROSS = `mutation ($input: CrossHandleInput!) { crossHandle(input: $input) { ${PLAN} } }`
-export const RUN = `query ($runId: String!) { run(runId: $runId) { runId scenarioId status active { nodeId type data } ${PLAN} cause } }`
+export const RUN = `query ($runId: ID!) { run(runId: $runId) { runId scenarioId status active { nodeId type data } ${PLAN} cause } }`
 export const PROGRESS = `query ($scenarioId: String!, $nodeId: String!) {
   battlePass(scenarioId: $scenarioId, nodeId: $nodeId) { level xp premiumOwned claimedTiers { level track } } }`
 export const SEASON = `query ($scenarioId: String!, $nodeId: String!) {

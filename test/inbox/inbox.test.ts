@@ -272,7 +272,7 @@ describe('a message of support', () => {
     ])
     const { data: history } = await game.graphql(
       game.platformKey,
-      `query ($playerId: String) { events(environment: "production", playerId: $playerId, types: [INBOX_RECEIVED]) {
+      `query ($playerId: ID) { events(environment: "production", playerId: $playerId, types: [INBOX_RECEIVED]) {
         nodes { data ... on InboxReceivedEvent { messageId kind rewards { amount } expiresAt } } } }`,
       { playerId: player.playerId },
     )

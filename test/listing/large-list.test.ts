@@ -192,7 +192,7 @@ describe('a list of many players', () => {
 
   it('has pages that are not full when few players match, and says that more may follow', async () => {
     const query = `query ($after: String) {
-      players(environment: "production", scenarioId: "season", nodeId: "pass", premium: false, first: 50, after: $after) {
+      players(environment: "production", filter: { scenarioId: "season", nodeId: "pass", premium: false }, first: 50, after: $after) {
         edges { cursor node { playerId } } pageInfo { hasNextPage endCursor } totalCount totalCountIsExact
       } }`
     const pages: string[][] = []

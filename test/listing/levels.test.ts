@@ -57,19 +57,18 @@ async function play(scenarioId: string, amount?: number): Promise<Playing> {
   return { player, id: player.playerId, xp }
 }
 
-const LIST = `query ($scenarioId: String!, $levelFrom: Int, $levelTo: Int, $sortBy: PlayerSort, $direction: SortDirection,
-    $first: Int = 100, $after: String) {
-  players(environment: "production", scenarioId: $scenarioId, nodeId: "pass", levelFrom: $levelFrom, levelTo: $levelTo,
-    sortBy: $sortBy, direction: $direction, first: $first, after: $after) {
+const LIST = `query ($filter: PlayerFilterInput, $sort: PlayerSortInput, $first: Int = 100, $after: String) {
+  players(environment: "production", filter: $filter, sort: $sort, first: $first, after: $after) {
     edges { node { playerId passes { scenarioId level } } } pageInfo { hasNextPage endCursor } totalCount } }`
 
 type Asked = Readonly<Record<string, unknown>>
 
 /** The players of a list as `id level`, on pages of this size. */
-async function listed(scenarioId: string, asked: Asked = {}, first = 100): Promise<string[]> {
+async function listed(scenarioId: string, { by, direction, ...asked }: Asked = {}, first = 100): Promise<string[]> {
   const found: string[] = []
+  const list = { filter: { scenarioId, nodeId: 'pass', ...asked }, sort: { by, direction }, first }
   for (let after: string | null = null; ; ) {
-    const { data, errors } = await game.graphql(operator, LIST, { scenarioId, ...asked, first, after })
+    const { data, errors } = await game.graphql(operator, LIST, { ...list, after })
     expect(errors).toBeUndefined()
     const { edges, pageInfo, totalCount } = data.players
     for (const { node } of edges) {
@@ -145,7 +144,7 @@ describe('the level of a player after an edit', () => {
       expect([asked, await listed(scenarioId, asked), await exported(scenarioId, texts)]).toEqual([asked, [], []])
     }
     // A list without a filter by level leaves nobody out.
-    expect(await listed(scenarioId, { sortBy: 'LEVEL' })).toEqual([`${ann.id} ${level}`])
+    expect(await listed(scenarioId, { by: 'LEVEL' })).toEqual([`${ann.id} ${level}`])
 
     await store(scenarioId)
     expect(await levelsOf(ann, scenarioId)).toEqual(all(level))
@@ -216,10 +215,10 @@ describe('lists by level after an edit', () => {
       .sort((a, b) => a.level - b.level || (a.id < b.id ? -1 : 1))
       .map(({ id, level }) => `${id} ${level}`)
     for (const size of [1, 3, 100]) {
-      expect(await listed('sorted', { sortBy: 'LEVEL', direction: 'ASCENDING' }, size)).toEqual(up)
-      expect(await listed('sorted', { sortBy: 'LEVEL' }, size)).toEqual(up.toReversed())
+      expect(await listed('sorted', { by: 'LEVEL', direction: 'ASCENDING' }, size)).toEqual(up)
+      expect(await listed('sorted', { by: 'LEVEL' }, size)).toEqual(up.toReversed())
       const middle = up.filter((line) => / [23]$/.test(line))
-      const asked = { sortBy: 'LEVEL', direction: 'ASCENDING', levelFrom: 2, levelTo: 3 }
+      const asked = { by: 'LEVEL', direction: 'ASCENDING', levelFrom: 2, levelTo: 3 }
       expect(await listed('sorted', asked, size)).toEqual(middle)
     }
   })

@@ -95,23 +95,18 @@ async function named(value: string): Promise<string> {
 
 type Asked = Record<string, unknown>
 
-const QUERY = `query ($search: String, $region: String, $language: String, $createdFrom: DateTime, $createdTo: DateTime,
-  $lastLoginFrom: DateTime, $lastLoginTo: DateTime, $scenarioId: String, $nodeId: String, $premium: Boolean,
-  $levelFrom: Int, $levelTo: Int, $sortBy: PlayerSort, $direction: SortDirection, $first: Int, $after: String) {
-  players(environment: "production", search: $search, region: $region, language: $language, createdFrom: $createdFrom,
-    createdTo: $createdTo, lastLoginFrom: $lastLoginFrom, lastLoginTo: $lastLoginTo, scenarioId: $scenarioId,
-    nodeId: $nodeId, premium: $premium, levelFrom: $levelFrom, levelTo: $levelTo, sortBy: $sortBy,
-    direction: $direction, first: $first, after: $after) {
-    edges { cursor node { playerId lastLoginAt } } pageInfo { hasNextPage endCursor }
-    totalCount totalCountIsExact nicknameSearch
-  } }`
+const FIELDS = `edges { cursor node { playerId lastLoginAt } } pageInfo { hasNextPage endCursor }
+  totalCount totalCountIsExact nicknameSearch`
+const QUERY = `query ($search: String, $filter: PlayerFilterInput, $sort: PlayerSortInput, $first: Int, $after: String) {
+  players(environment: "production", search: $search, filter: $filter, sort: $sort, first: $first, after: $after) {
+    ${FIELDS} } }`
 
-async function ask({ sortBy, direction, ...asked }: Asked): Promise<GraphqlAnswer> {
-  return game.graphql(viewer.key, QUERY, {
-    ...asked,
-    ...(sortBy !== undefined && { sortBy: await named(String(sortBy)) }),
+async function ask({ sortBy, direction, search, first, after, ...filter }: Asked): Promise<GraphqlAnswer> {
+  const sort = {
+    ...(sortBy !== undefined && { by: await named(String(sortBy)) }),
     ...(direction !== undefined && { direction: await named(String(direction)) }),
-  })
+  }
+  return game.graphql(viewer.key, QUERY, { search, filter, sort, first, after })
 }
 
 async function all(asked: Asked, first = 7): Promise<string[]> {
@@ -176,11 +171,13 @@ describe('filters of a list of players', () => {
       ...{ createdFrom: moment, createdTo: moment, lastLoginFrom: moment, lastLoginTo: moment },
       ...{ premium: true, levelFrom: 5, levelTo: 4, after: 'x' },
     }
-    expect(faultsOf(await ask(faulty))?.sort()).toEqual(
-      ['after', 'createdTo', 'lastLoginTo', 'levelTo', 'nodeId', 'scenarioId'].sort(),
-    )
-    expect(faultsOf(await ask({ sortBy: 'level', nodeId: 'pass' }))).toEqual(['scenarioId'])
-    expect(faultsOf(await ask({ levelTo: -1, ...PASS }))).toEqual(['levelTo'])
+    expect(faultsOf(await ask(faulty))?.sort()).toEqual([
+      'after',
+      ...['createdTo', 'lastLoginTo', 'levelTo', 'nodeId', 'scenarioId'].map((name) => `filter.${name}`),
+    ])
+    expect(faultsOf(await ask({ sortBy: 'level', nodeId: 'pass' }))).toEqual(['filter.scenarioId'])
+    expect(faultsOf(await ask({ sortBy: 'level' }))).toEqual(['filter.scenarioId', 'filter.nodeId'])
+    expect(faultsOf(await ask({ levelTo: -1, ...PASS }))).toEqual(['filter.levelTo'])
   })
 
   it('accept moments from year 1 to year 9999', async () => {
@@ -234,6 +231,53 @@ describe('sorting of players', () => {
       expect(faultsOf(await ask({ sortBy: 'level', ...PASS, after: forged(`player-by-level:${text}`) }))).toEqual([
         'after',
       ])
+  })
+})
+
+describe('filters and orders as arguments of the list, as in the release before', () => {
+  const askOld = (args: string): Promise<GraphqlAnswer> =>
+    game.graphql(viewer.key, `{ players(environment: "production", ${args}) { ${FIELDS} } }`)
+  const pass = 'scenarioId: "season", nodeId: "pass"'
+
+  it.each<[string, Asked]>([
+    ['region: "eu", first: 4', { region: 'eu', first: 4 }],
+    [`${pass}, premium: false, levelTo: 5, search: "night"`, { ...PASS, premium: false, levelTo: 5, search: 'night' }],
+    [
+      `${pass}, sortBy: LEVEL, direction: ASCENDING, first: 9`,
+      { ...PASS, sortBy: 'level', direction: 'ascending', first: 9 },
+    ],
+    ['sortBy: LAST_LOGIN, status: ACTIVE', { sortBy: 'lastLogin', status: 'ACTIVE' }],
+  ])('find the same players, with the same cursors: %s', async (args, asked) => {
+    const now = await ask(asked)
+    expect(now.data.players.edges.length).toBeGreaterThan(1)
+    expect(await askOld(args)).toEqual(now)
+  })
+
+  it('are deprecated, with their place of today, and have faults where they are', async () => {
+    const { data } = await game.graphql(
+      viewer.key,
+      '{ __type(name: "Query") { fields { name args(includeDeprecated: true) { name deprecationReason } } } }',
+    )
+    const { args } = data.__type.fields.find(({ name }: { name: string }) => name === 'players')
+    const reasons = args.flatMap(({ deprecationReason: reason }: { deprecationReason: string | null }) => reason ?? [])
+    expect([reasons.length, ...reasons]).toEqual(
+      expect.arrayContaining([14, 'Use filter.region.', 'Use filter.levelTo.', 'Use sort.by.', 'Use sort.direction.']),
+    )
+    expect(faultsOf(await askOld('premium: true'))).toEqual(['scenarioId', 'nodeId'])
+    expect(faultsOf(await askOld(`${pass}, levelFrom: 5, levelTo: 4`))).toEqual(['levelTo'])
+  })
+
+  it('are refused beside the part that has them now, whichever of its members it has', async () => {
+    const { errors } = await askOld(
+      'filter: { status: ACTIVE }, region: "eu", status: BANNED, sort: {}, sortBy: CREATED',
+    )
+    expect(errors?.[0]?.extensions.details).toEqual([
+      { path: 'status', message: 'must not be given with filter: use filter.status' },
+      { path: 'region', message: 'must not be given with filter: use filter.region' },
+      { path: 'sortBy', message: 'must not be given with sort: use sort.by' },
+    ])
+    // Null counts as absent, as everywhere.
+    expect((await askOld('filter: { region: "eu" }, region: null, sortBy: CREATED')).errors).toBeUndefined()
   })
 })
 

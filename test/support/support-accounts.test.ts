@@ -293,7 +293,7 @@ describe('deletePlayer', () => {
 
   it('removes the nickname from player.created, and leaves the positions of the stream unchanged', async () => {
     const player = await seasoned()
-    const document = `query ($id: String) { events(environment: "production", types: [PLAYER_CREATED], playerId: $id) {
+    const document = `query ($id: ID) { events(environment: "production", types: [PLAYER_CREATED], playerId: $id) {
       edges { node { playerId data } } } }`
     const read = async () => (await game.graphql(viewer.key, document, { id: player.playerId })).data.events.edges
     expect(await read()).toEqual([

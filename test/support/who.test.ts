@@ -8,6 +8,7 @@ import { schema } from '../../src/schema.ts'
 import { season } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
 import { startOperator } from '../harness/operator.ts'
+import { inputTypeOf } from '../serve/graphql/documents.ts'
 import { type Input, type Mutation, newOperator, type Operator } from './desk.ts'
 
 // Each entry of the audit log has the platform key with its label, and the operator: the person behind the call.
@@ -46,8 +47,7 @@ async function act(
   input: Input,
   selection = `auditEntry { ${WHO} }`,
 ) {
-  const type = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input`
-  const document = `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${selection} } }`
+  const document = `mutation ($input: ${inputTypeOf(mutation)}!) { ${mutation}(input: $input) { ${selection} } }`
   const { data, errors } = await game.graphql(credentials, document, { input: { reason: 'test', ...input } })
   return { answer: data?.[mutation], error: errors?.[0]?.extensions }
 }

@@ -15,7 +15,7 @@ export const streamCursorQuery = graphql(`
 export const latestEventsQuery = graphql(
   `
     query ConsoleLatestEvents(
-      $environment: String!, $playerId: String, $scenarioId: String, $handles: [String!],
+      $environment: String!, $playerId: ID, $scenarioId: String, $handles: [String!],
       $types: [EventType!], $last: Int!
     ) {
       events(
@@ -32,7 +32,7 @@ export const latestEventsQuery = graphql(
 export const eventsSubscription = graphql(
   `
     subscription ConsoleEvents(
-      $environment: String!, $playerId: String, $scenarioId: String, $handles: [String!],
+      $environment: String!, $playerId: ID, $scenarioId: String, $handles: [String!],
       $types: [EventType!], $after: String
     ) {
       onEvent(

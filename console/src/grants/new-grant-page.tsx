@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { DEFAULT_GRANT_PLAYERS, MAX_SUPPORT_PLAYERS } from '../../../src/base/limits.ts'
-import { playerFilterOf, readFilters, unreadFilters } from '../players/filters.ts'
+import { readFilters, unreadFilters } from '../players/filters.ts'
 import { PlayerName } from '../players/player-name.tsx'
 import { useDenial } from '../session/permission.tsx'
 import { useEnvironment } from '../shell/environment.tsx'
@@ -74,7 +74,7 @@ function NewGrant() {
   function targetOf(): PreviewInput['to'] | undefined {
     switch (whom) {
       case 'filter':
-        return unreadFilters(search).length > 0 ? undefined : { filter: playerFilterOf(readFilters(search)) }
+        return unreadFilters(search).length > 0 ? undefined : { filter: readFilters(search).filter }
       case 'segment': {
         const segment = search.get('segment')
         return segment === null ? undefined : { segment }

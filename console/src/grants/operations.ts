@@ -111,7 +111,7 @@ export const undoJobMutation = graphql(`
 `)
 
 export const approveJobMutation = graphql(`
-  mutation ConsoleApproveGrantJob($input: ApproveGrantJobInput!) {
+  mutation ConsoleApproveGrantJob($input: GrantJobMoveInput!) {
     result: approveGrantJob(input: $input) {
       job { id state }
       auditEntry { id }
@@ -120,7 +120,7 @@ export const approveJobMutation = graphql(`
 `)
 
 export const pauseJobMutation = graphql(`
-  mutation ConsolePauseGrantJob($input: PauseGrantJobInput!) {
+  mutation ConsolePauseGrantJob($input: GrantJobMoveInput!) {
     result: pauseGrantJob(input: $input) {
       job { id state }
       auditEntry { id }
@@ -129,7 +129,7 @@ export const pauseJobMutation = graphql(`
 `)
 
 export const resumeJobMutation = graphql(`
-  mutation ConsoleResumeGrantJob($input: ResumeGrantJobInput!) {
+  mutation ConsoleResumeGrantJob($input: GrantJobMoveInput!) {
     result: resumeGrantJob(input: $input) {
       job { id state }
       auditEntry { id }
@@ -138,7 +138,7 @@ export const resumeJobMutation = graphql(`
 `)
 
 export const cancelJobMutation = graphql(`
-  mutation ConsoleCancelGrantJob($input: CancelGrantJobInput!) {
+  mutation ConsoleCancelGrantJob($input: GrantJobMoveInput!) {
     result: cancelGrantJob(input: $input) {
       job { id state }
       auditEntry { id }

@@ -38,7 +38,7 @@ export function ExportDialog(props: {
     }
   }
 
-  const matching = filtersText(filters)
+  const matching = filtersText(filters.filter, filters)
   return (
     <Dialog title="Export players" onClose={onClose}>
       {result && 'count' in result ? (
@@ -63,8 +63,8 @@ export function ExportDialog(props: {
           <div className="effect">
             Saves {total} of {environment}
             {matching === '' ? '' : ` (${matching})`}, as a file with one line of JSON for each: ids, nickname, status,
-            times, region and language{filters.nodeId ? ', level, xp and premium' : ''}. The newest come first. The
-            audit log names you.
+            times, region and language{filters.filter.nodeId ? ', level, xp and premium' : ''}. The newest come first.
+            The audit log names you.
           </div>
           {result && <Notice tone="error">{result.fault}</Notice>}
           {read !== undefined && <p role="status">{playersText(read)} read so far.</p>}

@@ -2,17 +2,22 @@ import type { VariablesOf } from '../graphql.ts'
 import { DAY_MS } from '../ui/lengths.ts'
 import type { playersQuery } from './operations.ts'
 
-export type Filters = Omit<VariablesOf<typeof playersQuery>, 'environment' | 'after'>
+type Variables = Omit<VariablesOf<typeof playersQuery>, 'environment' | 'after'>
 
-/** The filters that a segment may keep. A list of players may also have a search, a segment and an order. */
-export type PlayerFilter = Omit<Filters, 'search' | 'provider' | 'segment' | 'sortBy' | 'direction'>
+/** The filters that a segment may keep. */
+export type PlayerFilter = NonNullable<Variables['filter']>
+
+/** A list of players, which may also have a search, a segment and an order. */
+export interface Filters extends Variables {
+  readonly filter: PlayerFilter
+}
 
 const STATUSES = ['ACTIVE', 'BANNED', 'DELETED'] as const
 const SORTS = {
-  oldest: { sortBy: 'CREATED', direction: 'ASCENDING' },
-  login: { sortBy: 'LAST_LOGIN', direction: 'DESCENDING' },
-  level: { sortBy: 'LEVEL', direction: 'DESCENDING' },
-} as const satisfies Record<string, Filters>
+  oldest: { by: 'CREATED', direction: 'ASCENDING' },
+  login: { by: 'LAST_LOGIN', direction: 'DESCENDING' },
+  level: { by: 'LEVEL', direction: 'DESCENDING' },
+} as const satisfies Record<string, Variables['sort']>
 
 /** The times of an address and of the filters. */
 const TIMES = {
@@ -20,7 +25,7 @@ const TIMES = {
   createdTo: 'createdTo',
   seen: 'lastLoginFrom',
   seenTo: 'lastLoginTo',
-} as const satisfies Record<string, keyof Filters>
+} as const satisfies Record<string, keyof PlayerFilter>
 const DAY = /^\d{4}-\d\d-\d\d$/
 
 /** A time of an address in UTC: a day, or a day with an hour. The last day counts as a whole. */
@@ -50,21 +55,23 @@ export function readFilters(address: URLSearchParams): Filters {
     search,
     segment: text('segment'),
     provider: search === undefined ? undefined : text('provider'),
-    status: STATUSES.find((one) => one === address.get('status')),
-    region: text('region'),
-    language: text('language'),
-    createdFrom: time('created'),
-    createdTo: time('createdTo'),
-    lastLoginFrom: time('seen'),
-    lastLoginTo: time('seenTo'),
-    ...(hasPass && {
-      scenarioId,
-      nodeId,
-      levelFrom: level('from'),
-      levelTo: level('to'),
-      premium: { yes: true, no: false }[address.get('premium') ?? ''],
-    }),
-    ...(sort?.sortBy !== 'LEVEL' || hasPass ? sort : undefined),
+    filter: {
+      status: STATUSES.find((one) => one === address.get('status')),
+      region: text('region'),
+      language: text('language'),
+      createdFrom: time('created'),
+      createdTo: time('createdTo'),
+      lastLoginFrom: time('seen'),
+      lastLoginTo: time('seenTo'),
+      ...(hasPass && {
+        scenarioId,
+        nodeId,
+        levelFrom: level('from'),
+        levelTo: level('to'),
+        premium: { yes: true, no: false }[address.get('premium') ?? ''],
+      }),
+    },
+    sort: sort?.by !== 'LEVEL' || hasPass ? sort : undefined,
   }
 }
 
@@ -96,12 +103,8 @@ export function unreadFilters(address: URLSearchParams): readonly string[] {
   })
 }
 
-/** Those of the filters that a segment may keep. */
-export const playerFilterOf = ({ search, provider, segment, sortBy, direction, ...filter }: Filters): PlayerFilter =>
-  filter
-
 /** The address of filters: `readFilters` reads the same ones. */
-export function filterParameters(filter: Partial<PlayerFilter>): URLSearchParams {
+export function filterParameters(filter: PlayerFilter): URLSearchParams {
   const parameters = new URLSearchParams()
   const { status, region, language, scenarioId, nodeId, levelFrom, levelTo, premium } = filter
   const values = {
@@ -121,31 +124,31 @@ export function filterParameters(filter: Partial<PlayerFilter>): URLSearchParams
 }
 
 /** The filters as parameters of the export, which has its own order. */
-export function exportParameters({ sortBy, direction, status, ...filters }: Filters): URLSearchParams {
+export function exportParameters({ sort, filter, ...list }: Filters): URLSearchParams {
   const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries({ ...filters, status: status?.toLowerCase() }))
+  for (const [name, value] of Object.entries({ ...list, ...filter, status: filter.status?.toLowerCase() }))
     if (value !== undefined && value !== null) parameters.set(name, String(value))
   return parameters
 }
 
 /** The filters in words, such as `status banned, region DE`. Empty without any. */
-export function filtersText(filters: Filters): string {
-  const { scenarioId, nodeId, premium, status, levelFrom, levelTo } = filters
+export function filtersText(filter: PlayerFilter, { search, provider, segment }: Partial<Filters> = {}): string {
+  const { scenarioId, nodeId, premium, status, levelFrom, levelTo } = filter
   const isMidnight = (at: unknown) => Date.parse(String(at)) % DAY_MS === 0
   const day = (at: unknown, days = 0) => new Date(Date.parse(String(at)) + days * DAY_MS).toISOString().slice(0, 10)
   const from = (at: unknown) => (isMidnight(at) ? `from ${day(at)}` : `from ${timeFieldOf(at).replace('T', ' ')}`)
   const until = (at: unknown) =>
     isMidnight(at) ? `until ${day(at, -1)}` : `before ${timeFieldOf(at).replace('T', ' ')}`
   return [
-    filters.segment && `of the segment ${filters.segment}`,
-    filters.search && `found by “${filters.search}”${filters.provider ? ` at ${filters.provider}` : ''}`,
+    segment && `of the segment ${segment}`,
+    search && `found by “${search}”${provider ? ` at ${provider}` : ''}`,
     status && `status ${status.toLowerCase()}`,
-    filters.region && `region ${filters.region}`,
-    filters.language && `language ${filters.language}`,
-    filters.createdFrom && `created ${from(filters.createdFrom)}`,
-    filters.createdTo && `created ${until(filters.createdTo)}`,
-    filters.lastLoginFrom && `last login ${from(filters.lastLoginFrom)}`,
-    filters.lastLoginTo && `last login ${until(filters.lastLoginTo)}`,
+    filter.region && `region ${filter.region}`,
+    filter.language && `language ${filter.language}`,
+    filter.createdFrom && `created ${from(filter.createdFrom)}`,
+    filter.createdTo && `created ${until(filter.createdTo)}`,
+    filter.lastLoginFrom && `last login ${from(filter.lastLoginFrom)}`,
+    filter.lastLoginTo && `last login ${until(filter.lastLoginTo)}`,
     scenarioId && `on ${scenarioId} / ${nodeId}`,
     isSet(levelFrom) && `from level ${levelFrom}`,
     isSet(levelTo) && `up to level ${levelTo}`,

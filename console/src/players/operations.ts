@@ -6,17 +6,11 @@ import { loginFragment } from '../providers/operations.ts'
 export const playersQuery = graphql(`
   query ConsolePlayers(
     $environment: String!, $after: String, $search: String, $provider: String, $segment: String,
-    $status: PlayerStatus, $region: String, $language: String, $lastLoginFrom: DateTime,
-    $lastLoginTo: DateTime, $createdFrom: DateTime, $createdTo: DateTime, $scenarioId: String,
-    $nodeId: String, $levelFrom: Int, $levelTo: Int, $premium: Boolean, $sortBy: PlayerSort,
-    $direction: SortDirection
+    $filter: PlayerFilterInput, $sort: PlayerSortInput
   ) {
     players(
       environment: $environment, first: 50, after: $after, search: $search, provider: $provider,
-      segment: $segment, status: $status, region: $region, language: $language, lastLoginFrom: $lastLoginFrom,
-      lastLoginTo: $lastLoginTo, createdFrom: $createdFrom, createdTo: $createdTo,
-      scenarioId: $scenarioId, nodeId: $nodeId, levelFrom: $levelFrom, levelTo: $levelTo,
-      premium: $premium, sortBy: $sortBy, direction: $direction
+      segment: $segment, filter: $filter, sort: $sort
     ) {
       nicknameSearch
       nodes {
@@ -31,17 +25,10 @@ export const playersQuery = graphql(`
 /** Counted in a query of its own, so that the list does not wait for the count. */
 export const playerCountQuery = graphql(`
   query ConsolePlayerCount(
-    $environment: String!, $search: String, $provider: String, $segment: String, $status: PlayerStatus,
-    $region: String, $language: String, $lastLoginFrom: DateTime, $lastLoginTo: DateTime,
-    $createdFrom: DateTime, $createdTo: DateTime, $scenarioId: String, $nodeId: String,
-    $levelFrom: Int, $levelTo: Int, $premium: Boolean
+    $environment: String!, $search: String, $provider: String, $segment: String, $filter: PlayerFilterInput
   ) {
     players(
-      environment: $environment, first: 1, search: $search, provider: $provider, segment: $segment, status: $status,
-      region: $region, language: $language, lastLoginFrom: $lastLoginFrom,
-      lastLoginTo: $lastLoginTo, createdFrom: $createdFrom, createdTo: $createdTo,
-      scenarioId: $scenarioId, nodeId: $nodeId, levelFrom: $levelFrom, levelTo: $levelTo,
-      premium: $premium
+      environment: $environment, first: 1, search: $search, provider: $provider, segment: $segment, filter: $filter
     ) {
       totalCount totalCountIsExact
     }

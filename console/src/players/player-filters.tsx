@@ -36,7 +36,7 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
   // Back, a link and "Clear" change the address.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the parameters are new at each rendering
   useEffect(() => {
-    const times = Object.entries(TIMES).map(([name, member]) => [name, timeFieldOf(filters[member])])
+    const times = Object.entries(TIMES).map(([name, member]) => [name, timeFieldOf(filters.filter[member])])
     setTexts({
       ...Object.fromEntries(TYPED.map((name) => [name, search.get(name) ?? ''])),
       ...Object.fromEntries(times),
@@ -55,7 +55,7 @@ export function PlayerFilters({ withoutSearch = false }: { withoutSearch?: boole
   })
   const [{ data }] = useQuery({ query: definitionQuery, variables: { environment, scenarioId }, pause: !scenarioId })
   const passes = scenarioId ? readDefinition(data?.scenario?.definition).passes : []
-  const hasPass = filters.nodeId !== undefined
+  const hasPass = filters.filter.nodeId !== undefined
 
   function set(changes: Texts): void {
     const trimmed = Object.entries(changes).map(([name, entered]) => [name, entered.trim() || null])

@@ -20,7 +20,7 @@ import { SavedViews } from '../views/saved-views.tsx'
 import { playerHref } from './addresses.ts'
 import { BanListDialog } from './ban-list-dialog.tsx'
 import { ExportDialog } from './export-dialog.tsx'
-import { filterParameters, playerFilterOf, readFilters, unreadFilters } from './filters.ts'
+import { filterParameters, readFilters, unreadFilters } from './filters.ts'
 import { playerCountQuery, playersQuery } from './operations.ts'
 import css from './player.module.css'
 import { PlayerFilters } from './player-filters.tsx'
@@ -37,7 +37,7 @@ export default function PlayersPage() {
   const [isSaving, setSaving] = useState(false)
   const [, navigate] = useLocation()
   const filters = readFilters(search)
-  const { sortBy, direction, ...counted } = filters
+  const { sort, ...counted } = filters
   const players = usePages({
     query: playersQuery,
     variables: { environment, ...filters },
@@ -54,7 +54,7 @@ export default function PlayersPage() {
   })
   /** The filters with those of the segment. */
   const filter = {
-    ...playerFilterOf(filters),
+    ...filters.filter,
     ...setOnly(known?.segments.find(({ name }) => name === filters.segment)?.filter),
   }
 
@@ -67,7 +67,7 @@ export default function PlayersPage() {
   }
   const isUnread = unreadFilters(search).length > 0
   const give = () => {
-    const own = filterParameters(playerFilterOf(filters))
+    const own = filterParameters(filters.filter)
     const whom =
       filters.segment && own.size === 0
         ? new URLSearchParams({ whom: 'segment', segment: filters.segment })
@@ -110,7 +110,7 @@ export default function PlayersPage() {
       <PlayerFilters />
       <p className="muted" role="status">
         {totalText ?? (count.fetching ? 'Counting…' : ' ')}
-        {filters.sortBy === 'LEVEL' && ' (without those who have not begun the pass)'}
+        {sort?.by === 'LEVEL' && ' (without those who have not begun the pass)'}
       </p>
       <PlayerTable
         key={`${environment} ${search}`}

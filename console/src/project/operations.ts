@@ -89,7 +89,7 @@ export const plannedWithKeyQuery = graphql(`
 `)
 
 export const createSdkKeyMutation = graphql(`
-  mutation ConsoleCreateSdkKey($input: CreateSdkKeyInput!) {
+  mutation ConsoleCreateSdkKey($input: CreateEnvironmentKeyInput!) {
     createSdkKey(input: $input) {
       key
       sdkKey { id }
@@ -99,7 +99,7 @@ export const createSdkKeyMutation = graphql(`
 `)
 
 export const createServerKeyMutation = graphql(`
-  mutation ConsoleCreateServerKey($input: CreateServerKeyInput!) {
+  mutation ConsoleCreateServerKey($input: CreateEnvironmentKeyInput!) {
     createServerKey(input: $input) {
       key
       serverKey { id }
@@ -119,7 +119,7 @@ export const createPlatformKeyMutation = graphql(`
 `)
 
 export const revokeSdkKeyMutation = graphql(`
-  mutation ConsoleRevokeSdkKey($input: RevokeSdkKeyInput!) {
+  mutation ConsoleRevokeSdkKey($input: RevokeEnvironmentKeyInput!) {
     revokeSdkKey(input: $input) {
       sdkKey { id revokedAt }
       auditEntry { id }
@@ -128,7 +128,7 @@ export const revokeSdkKeyMutation = graphql(`
 `)
 
 export const revokeServerKeyMutation = graphql(`
-  mutation ConsoleRevokeServerKey($input: RevokeServerKeyInput!) {
+  mutation ConsoleRevokeServerKey($input: RevokeEnvironmentKeyInput!) {
     revokeServerKey(input: $input) {
       serverKey { id revokedAt }
       auditEntry { id }

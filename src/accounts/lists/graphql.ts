@@ -9,7 +9,7 @@ import { forwardPage, namesOf, readList } from '../../declare/graphql/page.ts'
 import { argsOf, enumType } from '../../declare/graphql/shapes.ts'
 import { isUuid } from '../../declare/shape.ts'
 import { PlayerType } from '../../players/graphql.ts'
-import { checkFilter, playersRequest, searchOf } from './requests.ts'
+import { checkPlayers, listedBy, placesOf, playersRequest, searchOf } from './requests.ts'
 import {
   countPlayers,
   MAX_COUNT,
@@ -61,11 +61,13 @@ builder.queryFields((t) => ({
       resolve: async (_root, args, context, info) => {
         const { projectId, keyId } = await requirePlatform(context, 'players')
         // The list that a cursor must belong to. GraphQL has already checked the enum.
-        const listed = (args.sortBy ?? 'created') as PlayerSort
-        const asked = readList(playersRequest, args, (cursor) => readPosition(listed, cursor), checkFilter)
-        const { size, after, sortBy, direction, ...filter } = asked
+        const { by = null } = (args.sort ?? {}) as { readonly by?: unknown }
+        const listed = (by ?? args.sortBy ?? 'created') as PlayerSort
+        const asked = readList(playersRequest, args, (cursor) => readPosition(listed, cursor), checkPlayers)
+        const { size, after } = asked
+        const { sortBy, direction, ...filter } = listedBy(asked)
         const environmentId = await findEnvironment(context.service.pool, projectId, asked.environment)
-        const narrowed = await withSegment(context.service.operatorPool, environmentId, filter)
+        const narrowed = await withSegment(context.service.operatorPool, environmentId, filter, placesOf(asked))
         const search = await searchOf(context.service.run, narrowed, environmentId)
         const reader = context.service.reads.reader(keyId)
         // The requested fields of the players are read together.

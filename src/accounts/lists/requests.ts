@@ -4,9 +4,11 @@ import { environment, nodeId, providerOfIdentity, scenarioId } from '../../decla
 import {
   type Check,
   described,
+  type Field,
   flag,
   int32,
   moment,
+  nested,
   oneOf,
   optional,
   type RequestOf,
@@ -19,7 +21,7 @@ import type { GroupCommit } from '../../transactions/group-commit.ts'
 import type { PlayerSearch } from './search-players.ts'
 import { DIRECTIONS, type ListedPass, PLAYER_SORTS } from './statements.ts'
 
-// The request of a list of players, in GraphQL and for the export.
+// The requests of a list of players, in GraphQL and for the export.
 
 const level = (description: string) => optional(int32(description, { min: 0, max: MAX_LEVEL }))
 
@@ -44,7 +46,7 @@ export type PlayerFilterInput = RequestOf<typeof playerFilter>
 
 export const segmentName = text('The name of a segment.', { max: MAX_SEGMENT })
 
-export const filterRequest = shape({
+const searched = {
   environment,
   search: optional(
     text(
@@ -59,16 +61,33 @@ export const filterRequest = shape({
       'Only players of this segment. Other filters narrow it further. A range may narrow a range of the segment. Any other filter that the segment has must have the same value.',
     ),
   ),
-  ...playerFilter.fields,
-})
+}
+
+/** The request of an export, whose filters are parameters of the URL. */
+export const filterRequest = shape({ ...searched, ...playerFilter.fields })
+
+const by = oneOf('Default: by creation. A list by level has only players who have begun the pass.', PLAYER_SORTS)
+const direction = oneOf('Default: the newest or highest first.', DIRECTIONS)
+
+/** The filters as arguments of the list, as in the release before. */
+const former = Object.fromEntries(
+  Object.entries(playerFilter.fields).map(([name, field]) => [name, { ...field, replacedBy: `filter.${name}` }]),
+) as unknown as typeof playerFilter.fields
 
 export const playersRequest = shape({
-  ...filterRequest.fields,
-  sortBy: optional(
-    oneOf('Default: by creation. A list by level has only players who have begun the pass.', PLAYER_SORTS),
-    'created',
+  ...searched,
+  filter: optional(nested('The players must match all of these.', playerFilter, undefined, 'PlayerFilterInput')),
+  sort: optional(
+    nested(
+      'The order of the list. Default: the newest first.',
+      shape({ by: optional(by), direction: optional(direction) }),
+      undefined,
+      'PlayerSortInput',
+    ),
   ),
-  direction: optional(oneOf('Default: the newest or highest first.', DIRECTIONS), 'descending'),
+  ...former,
+  sortBy: { ...optional(by), replacedBy: 'sort.by' },
+  direction: { ...optional(direction), replacedBy: 'sort.direction' },
 })
 
 type Filter = RequestOf<typeof filterRequest>
@@ -99,6 +118,39 @@ export const checkFilter: Check<Filter & { readonly sortBy?: string }> = (asked)
   ...(asked.provider !== null && !asked.search ? [{ path: 'provider', message: 'must be given with search' }] : []),
   ...checkPlayerFilter(asked),
 ]
+
+type PlayersRequest = RequestOf<typeof playersRequest>
+
+/** A list with its filters and its order, by whichever arguments they came. */
+export function listedBy({ filter, sort, sortBy, direction, ...asked }: PlayersRequest) {
+  return {
+    ...asked,
+    ...filter,
+    sortBy: sort?.by ?? sortBy ?? 'created',
+    direction: sort?.direction ?? direction ?? 'descending',
+  }
+}
+
+/** The arguments of a request that are deprecated, with the place that each has now. */
+const formerIn = (asked: Readonly<Record<string, unknown>>): readonly (readonly [name: string, now: string])[] =>
+  Object.entries<Field<unknown>>(playersRequest.fields).flatMap(([name, { replacedBy }]) =>
+    replacedBy && asked[name] !== null ? [[name, replacedBy] as const] : [],
+  )
+
+/** Where the request has a filter: in `filter`, unless all of them are deprecated arguments. */
+export function placesOf(asked: PlayersRequest): (name: string) => string {
+  const isOld = asked.filter === null && formerIn(asked).length > 0
+  return (name) => (name in playerFilter.fields && !isOld ? `filter.${name}` : name)
+}
+
+export const checkPlayers: Check<PlayersRequest> = (asked) => {
+  const place = placesOf(asked)
+  const doubled = formerIn(asked).flatMap(([path, now]) => {
+    const part = now.startsWith('sort.') ? 'sort' : 'filter'
+    return asked[part] === null ? [] : [{ path, message: `must not be given with ${part}: use ${now}` }]
+  })
+  return [...doubled, ...checkFilter(listedBy(asked)).map((fault) => ({ ...fault, path: place(fault.path) }))]
+}
 
 /** The search of a request, in the environment with this id, by the levels of the current version. */
 export async function searchOf(

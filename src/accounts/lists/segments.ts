@@ -71,12 +71,13 @@ type Filter = RequestOf<typeof filterRequest>
 
 /**
  * A request with the filters of its segment as they are now. A range of the request narrows that of the segment. Refuses
- * any other filter that the segment has, with another value.
+ * any other filter that the segment has, with another value. `placeOf` says where the request has a filter.
  */
 export async function withSegment<Asked extends Omit<Filter, 'environment'>>(
   pool: Pool,
   environmentId: string,
   asked: Asked,
+  placeOf = (name: string): string => name,
 ): Promise<Asked> {
   if (asked.segment === null) return asked
   const segment = await readSegment(pool, environmentId, asked.segment)
@@ -87,9 +88,10 @@ export async function withSegment<Asked extends Omit<Filter, 'environment'>>(
     merged[path] = given === null || own === null ? (given ?? own) : narrower(path, own, given)
     if (merged[path] === undefined) faults.push({ path, message: 'is a filter of the segment already' })
   }
-  refuseFaults(faults)
+  const refuse = (found: readonly Fault[]) => refuseFaults(found.map((one) => ({ ...one, path: placeOf(one.path) })))
+  refuse(faults)
   const whole = merged as unknown as Asked
-  refuseFaults(checkFilter({ ...whole, environment: '' }))
+  refuse(checkFilter({ ...whole, environment: '' }))
   return whole
 }
 

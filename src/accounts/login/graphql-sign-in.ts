@@ -29,7 +29,7 @@ for (const [provider, name] of [
     [`login${name}`]: t.field({
       type: TokenPairType,
       description: `Logs in by an ID token of ${name}. Requires the SDK key.`,
-      args: inputOf(`Login${name}Input`, loginIdTokenRequest),
+      args: inputOf('IdTokenLoginInput', loginIdTokenRequest),
       resolve: async (_root, { input }, context) => {
         const client = await requireClient(context)
         return loginIdToken(context.service, client, { provider, ...loginIdTokenRequest.readInput(input) })
@@ -38,7 +38,7 @@ for (const [provider, name] of [
     [`link${name}`]: t.field({
       type: LinkIdentityPayload,
       description: `Links the subject of an ID token of ${name} to the calling player. Requires the SDK key, too.`,
-      args: inputOf(`Link${name}Input`, linkIdTokenRequest),
+      args: inputOf('IdTokenLinkInput', linkIdTokenRequest),
       resolve: async (_root, { input }, context) => {
         const { client, player } = await requireLink(context, action)
         const sent = { provider, ...linkIdTokenRequest.readInput(input) }

@@ -12,7 +12,7 @@ import { ALL_SESSIONS, OTHER_SESSIONS } from './requests.ts'
 // The player's own sessions. A session is a login and its refreshes: the family of its refresh tokens.
 
 export const session = answer('A session of a player: a login and its refreshes.', {
-  sessionId: out.text('Its id. The `jti` of its access tokens begins with it.'),
+  sessionId: out.id('Its id. The `jti` of its access tokens begins with it.'),
   device: out.orNull(out.text('The name of the device, as its client gave it at the login.')),
   createdAt: out.time('The time of the login, in UTC.'),
   lastUsedAt: out.time('The time of its last refresh, or of the login, in UTC.'),

@@ -139,6 +139,7 @@ const isValues = (type: object): type is readonly string[] => Array.isArray(type
 
 function typeOf(type: InputType) {
   if (type === 'Strings') return ['String' as const]
+  if (type === 'IDs') return ['ID' as const]
   if (type === 'REST') throw new Error('an object with fields of its own is for REST alone')
   if (typeof type === 'string') return type
   if ('input' in type) return type.isOne ? inputTypeOf(type.input, type.of) : [inputTypeOf(type.input, type.of)]
@@ -175,8 +176,14 @@ function enumOf(values: readonly string[]) {
   return known
 }
 
-const optionsOf = ({ type, isRequired, description, byDefault }: Field<unknown>) =>
-  ({ type: typeOf(type) as 'String', required: isRequired, description, defaultValue: byDefault as undefined }) as const
+const optionsOf = ({ type, isRequired, description, byDefault, replacedBy }: Field<unknown>) =>
+  ({
+    type: typeOf(type) as 'String',
+    required: isRequired,
+    description,
+    defaultValue: byDefault as undefined,
+    deprecationReason: replacedBy && `Use ${replacedBy}.`,
+  }) as const
 
 /** Values as graphql-js delivers them. Their limits are not checked: a shape does that. */
 export type Sent<F> = { readonly [Name in keyof F]: F[Name] extends Field<string> ? string : unknown }

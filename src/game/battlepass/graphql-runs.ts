@@ -42,7 +42,7 @@ builder.prismaObject('Run', {
   interfaces: [NodeType],
   fields: (t) => ({
     id: t.id({ resolve: ({ playerId, id }) => globalId('Run', playerId, id) }),
-    runId: t.exposeString('id'),
+    runId: t.exposeID('id'),
     scenarioId: t.exposeString('scenarioId'),
     status: t.field({
       type: RunStatusType,

@@ -164,7 +164,7 @@ const ClaimType = builder.prismaObject('TierClaim', {
       type: [RewardOrBoostType],
       resolve: ({ granted }) => thaw(granted) as unknown as Granted[],
     }),
-    runId: t.exposeString('runId', { description: 'The run in which the tier was claimed.' }),
+    runId: t.exposeID('runId', { description: 'The run in which the tier was claimed.' }),
     claimedAt: t.expose('claimedAt', { type: 'DateTime' }),
   }),
 })
@@ -201,7 +201,7 @@ builder.prismaObject('XpEntry', {
       nullable: true,
       description: "The server's reference, such as the id of a match.",
     }),
-    runId: t.exposeString('runId', { description: 'The run in which the xp was earned.' }),
+    runId: t.exposeID('runId', { description: 'The run in which the xp was earned.' }),
     occurredAt: t.expose('createdAt', { type: 'DateTime', description: 'The time of the grant or reset.' }),
   }),
 })

@@ -18,7 +18,7 @@ export const startRunRequest = shape(
 export type StartRun = Unkeyed<RequestOf<typeof startRunRequest>>
 
 const startedRun = {
-  runId: out.text('Id of the run.'),
+  runId: out.id('Id of the run.'),
   resumed: out.flag('True when the run was already active.'),
   plan: out.orNull(executionPlan),
 }

@@ -34,7 +34,7 @@ export const inboxRequest = shape(
 )
 
 const EXAMPLE_ID = '019aa4c5-8c31-7d2e-b1f4-5a6c7d8e9f01'
-const messageId = mapped(uuid('The `messageId` of a message.'), (id) => id.toLowerCase())
+const messageId = mapped(uuid('The `messageId` of a message.', 'InboxMessage'), (id) => id.toLowerCase())
 
 export const claimMessageRequest = shape(
   { messageId, idempotencyKey },
@@ -47,7 +47,11 @@ export const claimAllMessagesRequest = shape({ idempotencyKey }, { name: 'InboxC
 export const markMessagesReadRequest = shape(
   {
     messageIds: mapped(
-      uuids(`The messages: 1 to ${MAX_INBOX_PAGE}. Unknown ones are passed over.`, { min: 1, max: MAX_INBOX_PAGE }),
+      uuids(`The messages: 1 to ${MAX_INBOX_PAGE}. Unknown ones are passed over.`, {
+        type: 'InboxMessage',
+        min: 1,
+        max: MAX_INBOX_PAGE,
+      }),
       (ids) => [...new Set(ids.map((id) => id.toLowerCase()))],
     ),
   },

@@ -45,7 +45,7 @@ export type EnteredNode = AnswerOf<typeof enteredNodeAnswer>
 export const executionPlan = answer(
   'The steps of the run that the call caused; null when it caused none. Of a pass with `autoClaim` also what it claimed for the player.',
   {
-    runId: out.text('Id of the run.'),
+    runId: out.id('Id of the run.'),
     status: out.oneOf(['active', 'completed'], { description: 'The status of the run.', among: RUN_STATUSES }),
     crossed: out.list(crossedHandle, 'Crossed handles, in order.'),
     entered: out.list(

@@ -15,7 +15,7 @@ export const runRequest = shape({ runId: runIdField }, { name: 'RunRequest', exa
 export const runAnswer = answer(
   'The run, with its last plan.',
   {
-    runId: out.text('Id of the run.'),
+    runId: out.id('Id of the run.'),
     scenarioId: out.text('Id of the scenario.'),
     status: out.oneOf(RUN_STATUSES, { description: 'The status of the run.' }),
     active: out.list(enteredNodeAnswer, 'Active nodes: entered and not left.'),

@@ -50,26 +50,23 @@ export const place = {
   scenarioId: optional(described(scenarioId, 'Only this scenario. One that does not exist yet is no fault.')),
   nodeId: optional(described(nodeId, 'Only this node. One that no scenario has yet is no fault.')),
   playerId: mapped(
-    optional({
-      ...described(playerId, 'Only this player. An unknown one is no fault, and has no events.'),
-      type: 'String',
-    }),
+    optional(described(playerId, 'Only this player. An unknown one is no fault, and has no events.')),
     (id) => id?.toLowerCase() ?? null,
   ),
 }
-const followed = {
-  ...scope,
-  after: optional(
-    text('A cursor. The events after it are replayed, and live ones follow.', { max: MAX_STREAM_CURSOR }),
-  ),
-}
+const after = optional(
+  text('A cursor. The events after it are replayed, and live ones follow.', { max: MAX_STREAM_CURSOR }),
+)
+const followed = { ...scope, after }
 const scopeRequest = shape(scope)
 export const kindsRequest = shape(kinds)
 const environmentsRequest = shape(followed)
 const crossingsRequest = shape({ ...followed, ...place })
 const inboxRequest = shape({ ...followed, playerId: place.playerId })
 const { playerId: _player, ...pass } = place
-const seasonsRequest = shape({ ...followed, ...pass })
+/** Those of operators alone. */
+const seasonsRequest = shape({ environment, after, ...pass })
+const jobsRequest = shape({ environment, after })
 const followRequest = shape({ ...crossingsRequest.fields, ...kinds })
 
 export async function readFilter(
@@ -171,7 +168,7 @@ builder.subscriptionFields((t) => {
     onGrantJob: t.field({
       type: GrantJobEvent,
       description: 'Grant jobs that begin another state or make progress, live. For platform keys.',
-      args: argsOf(environmentsRequest),
+      args: argsOf(jobsRequest),
       subscribe: async (_root, args, context) => {
         const caller = await requirePlatform(context, 'players')
         return followAs(context, caller, { ...args, types: [JOB_EVENT_TYPE] })

@@ -18,7 +18,7 @@ export function addMutations(calls: readonly OperatorCall[]): void {
           type: typeOf(call.answer) as never,
           description: call.summary,
           extensions: { cost: call.cost, formerly: call.formerly },
-          args: inputOf(inputName(call.name), call.request),
+          args: inputOf(call.input ?? inputName(call.name), call.request),
           resolve: async (_root, { input }, context) => {
             const { service } = context
             const outcome = await runCall(call, { access: context, service, source: new InputSource(input) })

@@ -68,7 +68,7 @@ function attemptOf({ action, target, request }: OperatorCall, memberOf: (name: s
   if (typeof target !== 'string') return { action, target: target.word }
   const member = memberOf(target)
   const value = typeof member === 'string' ? member : ''
-  return { action, target: request.fields[target]?.type === 'ID' ? value.slice(value.indexOf(':') + 1) : value }
+  return { action, target: request.fields[target]?.type === 'ID' ? value.replace(/^.*[:/]/, '') : value }
 }
 
 /** Runs a call whose request was read. */

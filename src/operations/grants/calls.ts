@@ -6,6 +6,9 @@ import { checkGift, createGrantJobRequest, jobRequest, setPolicyRequest, undoReq
 
 const answer = payload('GrantJobPayload', { job: out.kept('GrantJob', 'The job after the change.') })
 
+/** The input of calls that bring a job into another state. */
+const MOVE = 'GrantJobMoveInput'
+
 export const grantCalls = [
   operatorAct({
     name: 'createGrantJob',
@@ -28,6 +31,7 @@ export const grantCalls = [
   }),
   operatorChange({
     name: 'approveGrantJob',
+    input: MOVE,
     summary:
       'Approves a grant job that waits for it. Refused for the person who made it: operators with tokens must have another name, other callers another key and no name that is the same.',
     request: jobRequest,
@@ -40,6 +44,7 @@ export const grantCalls = [
   }),
   operatorChange({
     name: 'pauseGrantJob',
+    input: MOVE,
     summary: 'Pauses a running grant job. Once it is answered, nobody gets anything until the job is resumed.',
     request: jobRequest,
     answer,
@@ -51,6 +56,7 @@ export const grantCalls = [
   }),
   operatorChange({
     name: 'resumeGrantJob',
+    input: MOVE,
     summary: 'Resumes a paused grant job. From then on the caller is responsible for it.',
     request: jobRequest,
     answer,
@@ -62,6 +68,7 @@ export const grantCalls = [
   }),
   operatorChange({
     name: 'cancelGrantJob',
+    input: MOVE,
     summary: 'Cancels a grant job for good. Once it is answered, nobody gets anything. What was given stays given.',
     request: jobRequest,
     answer,

@@ -83,7 +83,9 @@ const oneOfThese = (values: Readonly<Record<string, unknown>>, names: readonly s
 
 const TARGETS = ['playerIds', 'identities', 'listId', 'filter', 'segment'] as const
 const target = shape({
-  playerIds: optional(uuids(`Players by their ids: up to ${MAX_SUPPORT_PLAYERS}.`, { max: MAX_SUPPORT_PLAYERS })),
+  playerIds: optional(
+    uuids(`Players by their ids: up to ${MAX_SUPPORT_PLAYERS}.`, { type: 'Player', max: MAX_SUPPORT_PLAYERS }),
+  ),
   identities: optional(
     listOf(`Players by identities: up to ${MAX_SUPPORT_PLAYERS}.`, shape(identityRequest.fields), {
       max: MAX_SUPPORT_PLAYERS,

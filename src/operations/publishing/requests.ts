@@ -51,7 +51,7 @@ export const scheduleRequest = shape({
 })
 export const cancelRequest = shape({
   environment,
-  publicationId: uuid('The planned publication.'),
+  publicationId: uuid('The planned publication.', 'ScheduledPublication'),
   reason,
 })
 export const plannedRequest = shape({

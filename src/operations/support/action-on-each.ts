@@ -15,7 +15,7 @@ import type { Recorded, SupportAction, SupportCall } from './support-action.ts'
 export const EACH_ERRORS = ['player not found', 'player deleted'] as const
 
 export const eachResult = answer('The result of an action of support for one player of a list.', {
-  playerId: out.id('As the request has it.'),
+  playerId: out.id('The id of the player.'),
   error: out.orNull(out.oneOf(EACH_ERRORS), 'Why nothing changed. Null on success.'),
 })
 

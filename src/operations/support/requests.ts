@@ -75,7 +75,7 @@ const ban = {
 }
 export const banRequest = shape({ ...undo, ...ban })
 export const each = {
-  playerIds: uuids('The `playerId`s.', { max: MAX_SUPPORT_PLAYERS }),
+  playerIds: uuids('The `playerId`s.', { type: 'Player', max: MAX_SUPPORT_PLAYERS }),
   reason,
   idempotencyKey,
 }
@@ -107,7 +107,7 @@ export const checkMessage: Check<RequestOf<typeof messageRequest>> = ({ text, re
   text === null && rewards.length === 0 ? [{ path: 'text', message: 'is required without rewards' }] : []
 export const cancelMessageRequest = shape({
   ...undo,
-  messageId: mapped(uuid('The `messageId` of a message.'), (id) => id.toLowerCase()),
+  messageId: mapped(uuid('The `messageId` of a message.', 'InboxMessage'), (id) => id.toLowerCase()),
 })
 export const addNoteRequest = shape({
   ...whom,
@@ -116,7 +116,7 @@ export const addNoteRequest = shape({
 })
 export const deleteNoteRequest = shape({
   ...undo,
-  noteId: mapped(uuid('The `noteId` of a note.'), (id) => id.toLowerCase()),
+  noteId: mapped(uuid('The `noteId` of a note.', 'PlayerNote'), (id) => id.toLowerCase()),
 })
 export const moneyRequest = shape({
   ...undo,
@@ -176,7 +176,7 @@ export const grantPlayerBoostRequest = shape({
 })
 export const endBoostRequest = shape({
   ...undo,
-  boostId: mapped(uuid('The `boostId` of a boost of the player.'), (id) => id.toLowerCase()),
+  boostId: mapped(uuid('The `boostId` of a boost of the player.', 'PlayerBoost'), (id) => id.toLowerCase()),
 })
 export const setStorageRequest = shape({ ...whom, values: storageValues })
 export const deleteStorageRequest = shape({ ...whom, keys: storageKeys })

@@ -39,6 +39,7 @@ const revoked = 'The revoked key.'
 export const keyCalls = [
   operatorChange({
     name: 'createSdkKey',
+    input: 'CreateEnvironmentKeyInput',
     summary: 'Makes a key for the game clients of an environment.',
     request: createKeyRequest,
     answer: payload('CreateSdkKeyPayload', { key, sdkKey: out.kept('SdkKey', listed) }, 'Never null.'),
@@ -53,6 +54,7 @@ export const keyCalls = [
   }),
   operatorChange({
     name: 'createServerKey',
+    input: 'CreateEnvironmentKeyInput',
     summary:
       "Makes a key of an environment for the game's own servers. Requires a platform key: a new key would outlive an operator token.",
     request: createKeyRequest,
@@ -85,6 +87,7 @@ export const keyCalls = [
   }),
   operatorAct({
     name: 'revokeSdkKey',
+    input: 'RevokeEnvironmentKeyInput',
     summary: 'Revokes a key: its next call is refused, and its open sockets and streams close.',
     request: shape(revokeFields('sdk')),
     answer: payload('RevokeSdkKeyPayload', { sdkKey: out.kept('SdkKey', revoked) }, 'Never null.'),
@@ -100,6 +103,7 @@ export const keyCalls = [
   }),
   operatorAct({
     name: 'revokeServerKey',
+    input: 'RevokeEnvironmentKeyInput',
     summary: 'Revokes a key: its next call is refused.',
     request: shape(revokeFields('server')),
     answer: payload('RevokeServerKeyPayload', { serverKey: out.kept('ServerKey', revoked) }, 'Never null.'),

@@ -9,7 +9,10 @@ import {
   visitWithTypeInfo,
 } from 'graphql'
 
-/** The deprecated fields of each operation that selects some, such as `Mutation.grantBoost`. */
+/**
+ * The deprecated fields of each operation that selects some, such as `Mutation.grantBoost`, and the deprecated arguments
+ * that it gives, such as `Query.players(region)`.
+ */
 export type DeprecatedFields = ReadonlyMap<OperationDefinitionNode, ReadonlySet<string>>
 
 interface Part {
@@ -17,7 +20,7 @@ interface Part {
   readonly fragments: Set<string>
 }
 
-/** Finds the deprecated fields that the operations of a valid document select, by themselves or by fragments. */
+/** Finds the deprecated fields and arguments in the operations of a valid document, by themselves or by fragments. */
 export function deprecatedFieldsOf(schema: GraphQLSchema, document: DocumentNode): DeprecatedFields {
   const { operations, fragments } = partsOf(schema, document)
   const found = new Map<OperationDefinitionNode, Set<string>>()
@@ -48,8 +51,10 @@ function partsOf(schema: GraphQLSchema, document: DocumentNode) {
       OperationDefinition: { enter: begin },
       FragmentDefinition: { enter: begin },
       Field() {
-        const field = types.getFieldDef()
-        if (field?.deprecationReason != null) part.fields.add(`${types.getParentType()?.name}.${field.name}`)
+        if (types.getFieldDef()?.deprecationReason != null) part.fields.add(fieldOf(types))
+      },
+      Argument({ name }) {
+        if (types.getArgument()?.deprecationReason != null) part.fields.add(`${fieldOf(types)}(${name.value})`)
       },
       FragmentSpread({ name }) {
         part.fragments.add(name.value)
@@ -58,3 +63,5 @@ function partsOf(schema: GraphQLSchema, document: DocumentNode) {
   )
   return { operations, fragments }
 }
+
+const fieldOf = (types: TypeInfo): string => `${types.getParentType()?.name}.${types.getFieldDef()?.name}`

@@ -3,11 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deprecatedFieldsOf } from '../../../src/serve/graphql/deprecated-fields.ts'
 import { type Game, startGame } from '../../harness/game.ts'
 
-describe('the deprecated fields of a document', () => {
+describe('the deprecated fields and arguments of a document', () => {
   const schema = buildSchema(`
     interface Named { name: String title: String @deprecated(reason: "Use name.") }
     type Game implements Named { name: String title: String @deprecated(reason: "Use name.") games: [Game!]! }
-    type Query { game: Game named: Named old: Game @deprecated(reason: "Use game.") }`)
+    type Query {
+      game(id: Int, name: String @deprecated(reason: "Use id.")): Game named: Named old: Game @deprecated(reason: "Use game.")
+    }`)
   const fieldsOf = (text: string, operation?: string) => {
     const document = parse(text)
     const found = deprecatedFieldsOf(schema, document)
@@ -22,7 +24,10 @@ describe('the deprecated fields of a document', () => {
     ['{ named { title ... on Game { games { title } } } }', ['Game.title', 'Named.title']],
     ['{ game { ...A } } fragment A on Game { games { ...B } } fragment B on Game { title }', ['Game.title']],
     ['{ game { ...A } } fragment A on Game { name }', []],
-  ])('are those that it selects, by itself or by fragments: %s', (text, fields) => {
+    ['{ game(id: 1) { name } }', []],
+    ['query ($name: String) { game(id: 1, name: $name) { title } }', ['Game.title', 'Query.game(name)']],
+    ['{ ...Q } fragment Q on Query { game(name: "a") { name } }', ['Query.game(name)']],
+  ])('are those that it selects and gives, by itself or by fragments: %s', (text, fields) => {
     expect(fieldsOf(text)).toEqual(fields)
   })
 
@@ -47,7 +52,7 @@ describe('the metric of deprecated fields', () => {
     return metric?.values.map(({ labels, value }) => [labels.field, value])
   }
 
-  it('counts each operation that selects one, once, and no other', async () => {
+  it('counts each operation that selects one, or gives a deprecated argument, once, and no other', async () => {
     const { token } = await game.player()
     const read = (field: string) =>
       game.graphql(
@@ -60,5 +65,13 @@ describe('the metric of deprecated fields', () => {
     expect(await counted()).toEqual([['Mutation.readMessages', 3]])
     await read('markMessagesRead')
     expect(await counted()).toEqual([['Mutation.readMessages', 3]])
+    const list = (filter: string) =>
+      game.graphql(game.platformKey, `{ players(environment: "production", ${filter}) { pageInfo { hasNextPage } } }`)
+    await list('filter: { region: "eu" }')
+    for (const _time of [1, 2]) expect((await list('region: "eu"')).errors).toBeUndefined()
+    expect(await counted()).toEqual([
+      ['Mutation.readMessages', 3],
+      ['Query.players(region)', 2],
+    ])
   })
 })

@@ -31,6 +31,13 @@ export function rootFields(kind: Kind): RootField[] {
   return Object.values(type?.getFields() ?? {})
 }
 
+/** The name of the type of a mutation's input. */
+export function inputTypeOf(mutation: string): string {
+  const [input] = schema.getMutationType()?.getFields()[mutation]?.args ?? []
+  if (!input) throw new Error(`no mutation is named ${mutation}`)
+  return getNamedType(input.type).name
+}
+
 /**
  * A document for a field, with its required arguments and those that `values` has. It selects the plain fields down to
  * a depth: by default three for a query, none for others.
