@@ -8,7 +8,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { parse } from 'yaml'
 import { endWithTests } from '../harness/children.ts'
 import { season } from '../harness/definitions.ts'
 import { freePort } from '../harness/free-port.ts'
@@ -242,21 +241,6 @@ describe.each(PROXIES)('$name with the configuration of ops/proxy', ({ name, pro
     await overSocket.return?.()
     await client.dispose()
   })
-})
-
-it('the configuration for Envoy can be read, hashes players alone, and says that it was not tried', () => {
-  const text = read('envoy.yaml')
-  // Envoy reads aliases, but no merges of YAML.
-  const { listeners, clusters } = parse(text).static_resources
-  const [{ typed_config }] = listeners[0].filter_chains[0].filters
-  const { routes } = typed_config.route_config.virtual_hosts[0]
-  const hashed = routes.map(({ match, route }: { match: { headers?: { name: string }[] }; route: object }) => [
-    match.headers?.some(({ name }) => name === 'authorization') ?? false,
-    'hash_policy' in route,
-  ])
-  expect(hashed).toEqual([true, true, false, false].map((isPlayer) => [isPlayer, isPlayer]))
-  expect(clusters[0]).toMatchObject({ name: 'tierway', lb_policy: 'RING_HASH' })
-  expect(text).toContain('NOT TRIED')
 })
 
 /** The samples of an instance by their names with labels. */
