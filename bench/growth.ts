@@ -147,7 +147,7 @@ async function fillLedger(pool: pg.Pool, client: pg.ClientBase, environmentId: s
     await client.query(
       `INSERT INTO xp_ledger (environment_id, player_id, id, scenario_id, node_id, run_id, amount, source, created_at)
        SELECT '${environmentId}', ${sqlOfId(1, 'p')},
-         overlay(first_id_at(at)::text PLACING '7000-8000-' || lpad(to_hex(n), 12, '0') FROM 15)::uuid,
+         (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
          'season', 'pass', ${sqlOfId(2, 'p')}, 25, 'match', at
        FROM generate_series(0, ${aDay - 1}) AS n CROSS JOIN LATERAL (
          SELECT to_timestamp((${ms} + n::bigint * ${DAY_MS} / ${aDay}) / 1000.0) AS at,

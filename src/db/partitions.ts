@@ -2,10 +2,10 @@ import type { ClientBase, Pool } from 'pg'
 import { firstIdAt, timeOfId } from './ids.ts'
 import { inTransaction } from './transaction.ts'
 
-// Tables that Postgres partitions by time. A migration makes such a table (prisma/migrations/…_time_partitions): the rows
-// from before it are in `<table>_first`, and rows that no other partition takes go to `<table>_default`, so that no insert
-// fails for a missing partition. Partitions are made before they are needed, and dropped as a whole: a DELETE would read
-// each row, write it to the log, and leave its place to a vacuum.
+// Tables that Postgres partitions by time. The migration that makes such a table (prisma/migrations/…_baseline) makes two
+// partitions: `<table>_first` has the rows of the first weeks, and `<table>_default` those that no other one takes, so that
+// no insert fails for a missing partition. Partitions are made before they are needed, and dropped as a whole: a DELETE
+// would read each row, write it to the log, and leave its place to a vacuum.
 
 /** How long a partition is. It begins with a day, a Monday or a month, in UTC. */
 export type Period = 'day' | 'week' | 'month'

@@ -70,7 +70,6 @@ export function createPool({
     // took a quarter of the CPU time of groups.
     query_timeout: isForGroups ? 0 : ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
-    // Version 0.1 called itself `tierway`. The database no longer accepts its writes.
     application_name: isForGroups ? 'tierway game' : 'tierway service',
     keepAlive: true,
     onConnect: requireSettings,

@@ -293,7 +293,9 @@ export class PlayerRecords {
   private boost(boost: RewardBoost, reference: string): void {
     const { before, startsAt, endsAt } = lengthened([...this.boosts.values()], boost, new Date(this.nowMs))
     const id = before?.id ?? idAt(this.nowMs, this.boosts.size)
-    this.boosts.set(id, { id, percent: boost.percent, startsAt, endsAt, reference, parts: null })
+    // Nothing here can be undone: one part without a reference.
+    const parts = [['', endsAt.getTime() - startsAt.getTime()]] as const
+    this.boosts.set(id, { id, percent: boost.percent, startsAt, endsAt, reference, parts })
   }
 
   balance(currency: string): bigint {

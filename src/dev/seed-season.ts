@@ -218,6 +218,11 @@ class Seeding {
            FROM seeded_stream WHERE k > $4::bigint AND k <= $4::bigint + $3::bigint`,
           [environmentId, rows[0]?.position, count, done],
         )
+        await client.query(
+          `UPDATE streams s SET reached_at = e.occurred_at FROM events e
+           WHERE s.environment_id = $1 AND e.environment_id = $1 AND e.position = s.position`,
+          [environmentId],
+        )
       })
       done += count
       this.counts.events = done

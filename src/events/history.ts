@@ -40,8 +40,8 @@ export interface EndRow {
   readonly reached_at: Date | null
 }
 
-/** Columns of `streams`. Earlier versions of the service move only the position: the time is then of another event. */
-export const END_COLUMNS = 'position, CASE WHEN reached_position = position THEN reached_at END AS reached_at'
+/** Columns of `streams`. */
+export const END_COLUMNS = 'position, reached_at'
 
 export const endOf = (row: EndRow): StreamPoint => ({
   position: BigInt(row.position),

@@ -35,8 +35,7 @@ const columns = EVENT_FIELDS.map(columnOf).join(', ')
  */
 const HORIZON = 'CASE WHEN pg_postmaster_start_time()::text = $4::text THEN $2::bigint ELSE 0 END'
 const number = (lock: string): string => `WITH held AS MATERIALIZED (
-    SELECT position, reached_at, CASE WHEN reached_position = position THEN reached_at END AS before_at
-    FROM streams WHERE environment_id = $1::uuid
+    SELECT position, reached_at FROM streams WHERE environment_id = $1::uuid
       AND EXISTS (SELECT FROM unnumbered_events u WHERE u.environment_id = $1::uuid AND u.xid >= ${HORIZON})
       AND (numbered_at IS NULL OR numbered_at <= clock_timestamp() - $3::float8 * interval '1 millisecond')
     FOR UPDATE ${lock}
@@ -48,11 +47,11 @@ const number = (lock: string): string => `WITH held AS MATERIALIZED (
     ))
     RETURNING u.*
   ), placed AS (
-    SELECT t.*, h.position + row_number() OVER w AS position, h.before_at,
+    SELECT t.*, h.position + row_number() OVER w AS position, h.reached_at AS before_at,
       greatest(h.reached_at, max(t.happened_at) OVER w) AS occurred_at
     FROM taken t, held h WINDOW w AS (ORDER BY t.id)
   ), moved AS (
-    UPDATE streams s SET position = p.position, reached_position = p.position, reached_at = p.occurred_at,
+    UPDATE streams s SET position = p.position, reached_at = p.occurred_at,
       numbered_at = greatest(clock_timestamp(), s.numbered_at + interval '1 microsecond')
     FROM (SELECT max(position) AS position, max(occurred_at) AS occurred_at FROM placed) p
     WHERE s.environment_id = $1::uuid AND p.position IS NOT NULL

@@ -267,17 +267,21 @@ describe('the last way in for admins', () => {
     expect(await revoke(left, id)).toEqual(refused)
 
     // Single sign-on without a group of admins is no way in; with one, it is.
-    const signOn = await createPlatformKey(pool, projectId, 'admin')
-    const setGroups = (groups: string) =>
-      pool.query(
-        `INSERT INTO single_sign_ons (project_id, key_id, title, issuer, client_id, console_url, scopes, groups_claim, groups, session_hours)
-         VALUES ($1, $2, 'Studio', 'https://studio.example', 'console', '', '{}', 'groups', $3, 8)
+    const groups: object[] = []
+    const addGroup = async (role: 'support' | 'admin') => {
+      const key = await createPlatformKey(pool, projectId, role)
+      groups.push({ group: role, role, keyId: key.id })
+      await pool.query(
+        `INSERT INTO single_sign_ons (project_id, title, issuer, client_id, console_url, scopes, groups_claim, groups, session_hours)
+         VALUES ($1, 'Studio', 'https://studio.example', 'console', '', '{}', 'groups', $2, 8)
          ON CONFLICT (project_id) DO UPDATE SET groups = excluded.groups`,
-        [projectId, signOn.id, groups],
+        [projectId, JSON.stringify(groups)],
       )
-    await setGroups('[{"group":"all","role":"support"}]')
+      return key
+    }
+    await addGroup('support')
     expect(await revoke(left, id)).toEqual(refused)
-    await setGroups('[{"group":"all","role":"support"},{"group":"leads","role":"admin"}]')
+    const signOn = await addGroup('admin')
     expect(await revoke(left, id)).toBe('ok')
     // The person who is left signed in with single sign-on.
     const { token } = await game.app.service.tokens.issueOperatorToken({

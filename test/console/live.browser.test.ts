@@ -321,8 +321,9 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the live page`, () =>
 
 /** Inserts level-ups into the database, without the service. */
 const FILL = `WITH moved AS (
-    INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
-    ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+    INSERT INTO streams AS s (environment_id, position, reached_at) VALUES ($1, $2, now())
+    ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position, reached_at = now()
+    RETURNING position
   )
   INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, run_id, data)
   SELECT $1, position - $2 + n, 'crossing', 'onLevelUp', gen_random_uuid(), 'season-1', 'pass', gen_random_uuid(),

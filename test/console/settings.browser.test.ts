@@ -130,12 +130,12 @@ describe.skipIf(withoutChromium !== '')(`${withoutChromium}the last way in for a
   async function open(role: 'admin' | 'support', path: string, of: 'key' | 'single sign-on') {
     const { pool, service } = stage.game.app
     const { projectId } = await createProject(pool, { name: 'Small', environments: ['production'] })
-    const signOn = await createPlatformKey(pool, projectId, 'admin')
+    const signOn = await createPlatformKey(pool, projectId, role)
     const keyId = of === 'key' ? (await createPlatformKey(pool, projectId, 'admin')).id : signOn.id
     await pool.query(
-      `INSERT INTO single_sign_ons (project_id, key_id, title, issuer, client_id, console_url, scopes, groups_claim, groups, session_hours)
-       VALUES ($1, $2, 'Studio', 'https://studio.example', 'console', '', '{}', 'groups', $3, 8)`,
-      [projectId, signOn.id, JSON.stringify([{ group: 'all', role }])],
+      `INSERT INTO single_sign_ons (project_id, title, issuer, client_id, console_url, scopes, groups_claim, groups, session_hours)
+       VALUES ($1, 'Studio', 'https://studio.example', 'console', '', '{}', 'groups', $2, 8)`,
+      [projectId, JSON.stringify([{ group: 'all', role, keyId: signOn.id }])],
     )
     const { token } = await service.tokens.issueOperatorToken({
       ...{ projectId, keyId, role: 'admin', actor: 'Ada', seconds: 600 },

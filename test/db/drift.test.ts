@@ -26,7 +26,6 @@ const PARTIAL_INDEXES = [
   'runs_one_active_key',
   'scenarios_uncounted_idx',
   'scenarios_unleveled_idx',
-  'scenarios_unscheduled_idx',
   'scheduled_publications_planned_idx',
   'season_phases_untold_idx',
   'season_settlements_due_idx',
@@ -244,7 +243,7 @@ const CHECKS: [check: string, table: string, row: Row, ...faults: Row[]][] = [
   ],
   ...each(
     'player_boosts',
-    { ...OWNER, id: ID, percent: 1, starts_at: '2026-01-01', ends_at: '2026-01-02', reference: '' },
+    { ...OWNER, id: ID, percent: 1, starts_at: '2026-01-01', ends_at: '2026-01-02', reference: '', parts: '[]' },
     {
       player_boosts_percent_check: [{ percent: 0 }, { percent: 1001 }],
       player_boosts_ends_at_check: [{ ends_at: '2026-01-01' }],

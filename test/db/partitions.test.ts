@@ -6,7 +6,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createPartitions, type PartitionsConfig } from '../../src/app/partitions.ts'
-import { firstIdAt, newId, timeOfId } from '../../src/db/ids.ts'
+import { firstIdAt, newId } from '../../src/db/ids.ts'
 import {
   dropPartitions,
   endOfPeriod,
@@ -373,30 +373,5 @@ describe('the archive of a partition', () => {
     expect((await files()).sort()).toEqual([mine, other, `${other}.77.partial`].sort())
     expect(await read(mine)).toHaveLength(1)
     expect(await readFile(join(archiveDir, 'xp_ledger', other), 'utf8')).toBe('complete')
-  })
-})
-
-describe('the log of logins', () => {
-  it('keeps recent entries when an earlier version removes old ones by their place', async () => {
-    const table: PartitionedTable = { name: 'login_log', key: 'id', every: 'week' }
-    await endFirst(table, new Date(Date.now() - 40 * DAY_MS))
-    await tend()
-    const log = (days: number) =>
-      pool.query(
-        `INSERT INTO login_log (environment_id, id, created_at, operation, provider, outcome, milliseconds, attempts)
-         VALUES ($1, $2, $3, 'login', 'default', 'ok', 1, '[]')`,
-        [ENVIRONMENT, idAt(later(new Date(), -days)), later(new Date(), -days)],
-      )
-    await log(50)
-    await log(1)
-    const earlier = openPool(database.url, { application_name: 'tierway service' })
-    // As version 0.1.0 does it. Both rows are the first ones of their partitions.
-    await earlier.query(
-      `DELETE FROM login_log WHERE ctid = ANY (ARRAY (SELECT ctid FROM login_log
-       WHERE created_at < now() - interval '30 days' LIMIT 5000))`,
-    )
-    await earlier.end()
-    const { rows } = await pool.query('SELECT id FROM login_log')
-    expect(rows.map(({ id }) => timeOfId(id).getTime() > Date.now() - 2 * DAY_MS)).toEqual([true])
   })
 })

@@ -43,8 +43,9 @@ async function write(bus: Bus, all: StreamEvent[]): Promise<void> {
   }))
   const { rows: written } = await game.app.pool.query(
     `WITH moved AS (
-       INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
-       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+       INSERT INTO streams AS s (environment_id, position, reached_at) VALUES ($1, $2, now())
+       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position, reached_at = now()
+       RETURNING position
      )
      INSERT INTO events (environment_id, position, type, handle, player_id, scenario_id, node_id, by_client, data)
      SELECT $1, position - $2 + n, r->>'type', r->>'handle', (r->>'player_id')::uuid, r->>'scenario_id', r->>'node_id', (r->>'by_client')::boolean,

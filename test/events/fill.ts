@@ -22,8 +22,9 @@ export async function fill(
   const { rows } = await execute(
     databaseUrl,
     `WITH moved AS (
-       INSERT INTO streams AS s (environment_id, position) VALUES ($1, $2)
-       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position RETURNING position
+       INSERT INTO streams AS s (environment_id, position, reached_at) VALUES ($1, $2, now())
+       ON CONFLICT (environment_id) DO UPDATE SET position = s.position + excluded.position, reached_at = now()
+       RETURNING position
      )
      INSERT INTO events (environment_id, position, type, player_id, data)
      SELECT $1, position - $2 + n, $3, coalesce(CASE WHEN n % $6 = 0 THEN $4::uuid END, gen_random_uuid()),

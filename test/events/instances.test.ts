@@ -191,7 +191,7 @@ describe.skipIf(withoutRedis !== '')(`${withoutRedis}a stream on two instances`,
         await client.query('BEGIN')
         await client.query(
           `WITH moved AS (
-             UPDATE streams SET position = position + 3 WHERE environment_id = $1 RETURNING position
+             UPDATE streams SET position = position + 3, reached_at = now() WHERE environment_id = $1 RETURNING position
            )
            INSERT INTO events (environment_id, position, type, player_id, data)
            SELECT $1, position - n, 'player.created', gen_random_uuid(), '{}' FROM moved, generate_series(0, 2) AS n`,

@@ -28,18 +28,6 @@ const EVENTS = `query ($playerId: ID) {
 /** Commits an event of a player as a call does, and leaves it without a position. */
 const INSERT = `INSERT INTO unnumbered_events (environment_id, type, player_id, data) VALUES ($1, 'player.created', $2, $3)`
 
-/** As the version before numbers the events of a call: within it. */
-const NUMBER_WITHIN = `WITH moved AS (
-    INSERT INTO streams AS s (environment_id, position, reached_position, reached_at) VALUES ($1, 2, 2, clock_timestamp())
-    ON CONFLICT (environment_id) DO UPDATE SET
-      position = s.position + excluded.position, reached_position = s.position + excluded.position,
-      reached_at = clock_timestamp(),
-      reached_before = CASE WHEN s.reached_position = s.position THEN s.reached_at END
-    RETURNING position, reached_at AS at
-  )
-  INSERT INTO events (environment_id, position, type, player_id, data, occurred_at)
-  SELECT $1, position - 1 + n, 'player.created', $2, $3 || n, at FROM moved, generate_series(0, 1) n`
-
 const eventsOf = async (playerId: string) =>
   (
     await game.app.pool.query<{ data: string; position: string; occurred_at: Date }>(
@@ -103,24 +91,6 @@ describe('the positions of events', () => {
     await auditBooks(game.app.pool)
   })
 
-  it('come first to events that wait when an instance of the version before numbers within its call', async () => {
-    const { playerId } = await game.player()
-    await settled(game.app.pool)
-    const [{ position = '0' } = {}] = await eventsOf(playerId)
-    const release = await holdStream()
-    for (const n of times(3, String)) await game.app.pool.query(INSERT, [game.environmentId, playerId, `waits ${n}`])
-    // It waits for the row, as the service's own numbering does.
-    const within = game.app.pool.query(NUMBER_WITHIN, [game.environmentId, playerId, 'within '])
-    await release()
-    await within
-    await settled(game.app.pool)
-    const [, ...rows] = await eventsOf(playerId)
-    expect(rows.map(({ data }) => data)).toEqual(['waits 0', 'waits 1', 'waits 2', 'within 0', 'within 1'])
-    expect(rows.map((row) => BigInt(row.position) - BigInt(position))).toEqual([1n, 2n, 3n, 4n, 5n])
-    expect([...rows].sort((a, b) => Number(a.occurred_at) - Number(b.occurred_at))).toEqual(rows)
-    await auditBooks(game.app.pool)
-  })
-
   it('keep the order of a player whose event was not yet committed when later ones of others were numbered', async () => {
     const [player, other] = [await game.player(), await game.player()]
     const levelUp = async ({ start, post }: typeof player) => {
@@ -153,7 +123,7 @@ describe('the positions of events', () => {
     await auditBooks(game.app.pool)
   })
 
-  it('are gapless and keep the order of each player when four instances number at once, lose their sessions, and others number within calls', async () => {
+  it('are gapless and keep the order of each player when four instances number at once and lose their sessions', async () => {
     const pools = times(4, () => createPool({ url: game.databaseUrl, connections: 3, onError: () => undefined }))
     const numberings = pools.map((pool) =>
       createNumbering({ pool, ownPool: pool, bus: createLocalBus(), onError: () => undefined }),
@@ -164,8 +134,7 @@ describe('the positions of events', () => {
     const write = async (playerId: string, index: number) => {
       for (const n of times(60, Number)) {
         // The next event of a player begins after the COMMIT of the one before.
-        if (index % 4 === 3) await game.app.pool.query(NUMBER_WITHIN, [game.environmentId, playerId, `${n}.`])
-        else await game.app.pool.query(INSERT, [game.environmentId, playerId, `${n}.0`])
+        await game.app.pool.query(INSERT, [game.environmentId, playerId, String(n)])
         await numberings[(index + n) % 4]?.settle(game.environmentId)
       }
     }
@@ -196,10 +165,8 @@ describe('the positions of events', () => {
     await Promise.all(numberings.map((numbering) => numbering.stop()))
     await Promise.all(pools.map((pool) => pool.end()))
     expect(broken).toBeGreaterThan(0)
-    for (const [index, playerId] of players.entries()) {
-      const expected = times(60, (n) => (index % 4 === 3 ? [`${n}.0`, `${n}.1`] : [`${n}.0`])).flat()
-      expect((await eventsOf(playerId)).slice(1).map(({ data }) => data)).toEqual(expected)
-    }
+    for (const playerId of players)
+      expect((await eventsOf(playerId)).slice(1).map(({ data }) => data)).toEqual(times(60, String))
     await auditBooks(game.app.pool)
   })
 })

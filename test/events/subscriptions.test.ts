@@ -545,7 +545,7 @@ describe('subscriptions at different speeds', () => {
       // An earlier subscription ensures that all events are in memory.
       const first = await follow(0n)
       await app.pool.query(
-        `WITH moved AS (UPDATE streams SET position = $2::int WHERE environment_id = $1)
+        `WITH moved AS (UPDATE streams SET position = $2::int, reached_at = now() WHERE environment_id = $1)
          INSERT INTO events (environment_id, position, type, player_id, data)
          SELECT $1, n, 'player.created', gen_random_uuid(), '{}' FROM generate_series(1, $2::int) n`,
         [environmentId, count],
@@ -619,6 +619,7 @@ describe('a player that returns to a long stream', () => {
     try {
       const { app, environmentId } = server
       const player = await server.player()
+      await settled(app.pool)
       // More than two pages of its own events, each event among nine of others.
       const others = 3_600
       const bytes = 1_000

@@ -216,39 +216,6 @@ describe('the phases of a season as events', () => {
     })
   })
 
-  describe('of scenarios that another release has published', () => {
-    /** In one statement, as a publication is one transaction: the season clock runs meanwhile. */
-    const STORED = `WITH published AS (
-        INSERT INTO scenarios (environment_id, id, version, scheduled_version) VALUES ($1, $2, 1, $3)
-      )
-      INSERT INTO scenario_versions (environment_id, scenario_id, version, definition) VALUES ($1, $2, 1, $4)`
-    /** Publishes as a release does that knows no phases. */
-    const publishBefore = (id: string, more: object, scheduled: number | null) =>
-      pool.query(STORED, [game.environmentId, id, scheduled, JSON.stringify(definition(more))])
-
-    it('are told when they begin; those of before an update are not', async () => {
-      const [before, since] = [newId(), newId()]
-      const at = await clock()
-      const dates = { startsAt: at(-HOUR_MS), endsAt: at(HOUR_MS) }
-      await Promise.all([publishBefore(before, dates, null), publishBefore(since, dates, 0)])
-      await tells(since, ['SEASON_STARTED'])
-      await pass([before, since], 2)
-      await Promise.all([before, since].map((id) => tells(id, ['SEASON_ENDED', 'SEASON_CLOSED'])))
-      expect([await typesOf(before), await typesOf(since)]).toEqual([
-        ['SEASON_ENDED', 'SEASON_CLOSED'],
-        ['SEASON_STARTED', 'SEASON_ENDED', 'SEASON_CLOSED'],
-      ])
-    })
-
-    it('do not hold up those of others when a definition cannot be read', async () => {
-      const [faulty, id] = [newId(), newId()]
-      await publishBefore(faulty, { endsAt: 'soon' }, 0)
-      await publish(id, { startsAt: (await clock())(0) })
-      await tells(id, ['SEASON_STARTED'])
-      expect(await typesOf(faulty)).toEqual([])
-    })
-  })
-
   it('are for operators: a player does not receive them, and cannot subscribe to them', async () => {
     const player = await game.player()
     const query = '{ events(first: 100) { nodes { type playerId } } }'

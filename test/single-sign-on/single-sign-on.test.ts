@@ -401,21 +401,6 @@ describe('single sign-on', () => {
     await ends(bob)
     expect(await signOn('ada').catch(String)).toEqual({ fault: 'off' })
   })
-
-  it('has one key for all groups where it was set before they had their own, until a role may change', async () => {
-    const { singleSignOn } = await set()
-    const keyId = keyOf(singleSignOn, 'leads')
-    await game.app.pool.query('UPDATE single_sign_ons SET key_id = $1, groups = $2', [
-      ...[keyId, JSON.stringify(GROUPS.map(({ group, role }) => ({ group, role: role.toLowerCase() })))],
-    ])
-    const [ada, bob] = [await tokenOf('ada'), await tokenOf('bob')]
-    expect([ada, bob].map((token) => decodeJwt(token).sub)).toEqual([keyId, keyId])
-    await set({ title: 'Other' })
-    for (const token of [ada, bob]) await lasts(token)
-    await set({ groups: GROUPS.slice(1) })
-    for (const token of [ada, bob]) await ends(token)
-    await lasts(await tokenOf('ada'))
-  })
 })
 
 describe('the settings of single sign-on', () => {

@@ -1,7 +1,7 @@
 import { type GameClock, gameTimeAt } from '../../base/game-clock.ts'
 import { MAX_BOOST_MINUTES } from '../../base/limits.ts'
 import { newId } from '../../db/ids.ts'
-import { instant, int, json, nullable, text, uuid } from '../../transactions/columns.ts'
+import { instant, int, json, text, uuid } from '../../transactions/columns.ts'
 import type { Player } from '../../transactions/player.ts'
 import { table } from '../../transactions/table.ts'
 import type { RewardBoost } from '../definition/definition.ts'
@@ -19,7 +19,7 @@ export const playerBoosts = table('player_boosts', {
     endsAt: instant,
     /** What gave it, or made it longer at last, as in the ledger of the wallet. */
     reference: text,
-    parts: nullable(json<readonly Part[]>()),
+    parts: json<readonly Part[]>(),
   },
   kind: 'state',
   expired: `ends_at < now() - interval '1 day'`,
@@ -32,8 +32,8 @@ export interface PlayerBoost {
   readonly startsAt: Date
   readonly endsAt: Date
   readonly reference: string
-  /** What it is made of, from its start on. Null in rows of earlier versions. */
-  readonly parts: readonly Part[] | null
+  /** What it is made of, from its start to its end. */
+  readonly parts: readonly Part[]
 }
 
 const MINUTE_MS = 60_000
@@ -84,7 +84,7 @@ export function giveBoost(player: Player, boost: RewardBoost, reference: string,
   const own = player.many(ownBoosts)
   const { before, startsAt, endsAt } = lengthened(own.values(), boost, now)
   const given = endsAt.getTime() - (before?.endsAt ?? startsAt).getTime()
-  const parts = joined([...(before ? partsOf(before) : []), [UNDONE.test(reference) ? reference : '', given]])
+  const parts = joined([...(before?.parts ?? []), [UNDONE.test(reference) ? reference : '', given]])
   const after: PlayerBoost = { id: before?.id ?? newId(), percent: boost.percent, startsAt, endsAt, reference, parts }
   own.set(after.id, after)
   return { before, after }
@@ -92,17 +92,6 @@ export function giveBoost(player: Player, boost: RewardBoost, reference: string,
 
 /** The references of what can be taken back. */
 const UNDONE = /^(support|grant-job|inbox)\//
-
-/** The parts of a boost. An earlier version changes its end alone. */
-function partsOf({ startsAt, endsAt, reference, parts }: PlayerBoost): Part[] {
-  let left = endsAt.getTime() - startsAt.getTime()
-  const known: Part[] = []
-  for (const [from, ms] of parts ?? [[reference, left] as const]) {
-    known.push([from, Math.min(ms, left)])
-    left -= Math.min(ms, left)
-  }
-  return [...known, ['', left]]
-}
 
 /** Parts without empty ones, and with neighbours of one reference as one part. */
 function joined(parts: readonly Part[]): Part[] {
@@ -120,7 +109,7 @@ function shorten(player: Player, held: PlayerBoost, reference: string, most: num
   const nowMs = now.getTime()
   let at = held.startsAt.getTime()
   let taken = 0
-  const parts = partsOf(held).map(([from, ms]): Part => {
+  const parts = held.parts.map(([from, ms]): Part => {
     const end = at + ms
     const left = from === reference ? Math.max(0, end - Math.max(at, nowMs)) : 0
     const part = Math.min(left, most - taken)

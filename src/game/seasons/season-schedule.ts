@@ -25,10 +25,10 @@ const SCHEDULE = `WITH game AS MATERIALIZED (SELECT ${gameNow('e')} AS now FROM 
       AND NOT EXISTS (SELECT FROM wanted w WHERE w.node_id = p.node_id AND w.phase = p.phase)
   )
   INSERT INTO season_phases AS p (environment_id, scenario_id, node_id, phase, starts_at, told_at)
-  SELECT $1::uuid, $2, w.node_id, w.phase, w.starts_at, CASE WHEN w.starts_at <= game.now AND ($6 OR EXISTS (
+  SELECT $1::uuid, $2, w.node_id, w.phase, w.starts_at, CASE WHEN w.starts_at <= game.now AND EXISTS (
       SELECT FROM wanted later
       WHERE later.node_id = w.node_id AND later.starts_at > w.starts_at AND later.starts_at <= game.now
-    )) THEN now() END
+    ) THEN now() END
   FROM wanted w, game
   ON CONFLICT (environment_id, scenario_id, node_id, phase) DO UPDATE
   SET starts_at = excluded.starts_at, told_at = CASE WHEN p.starts_at > (SELECT now FROM game) THEN excluded.told_at END
@@ -51,8 +51,8 @@ const SCHEDULE_SETTLEMENTS = `WITH wanted AS (
     finished_at = CASE WHEN excluded.due_at <= (SELECT ${gameNow('e')} FROM environments e WHERE e.id = $1::uuid)
       THEN s.finished_at END`
 
-/** Writes to which scenarios the passes of the version lead, with the mark that its seasons are scheduled. */
-const MARK = `UPDATE scenarios SET scheduled_version = $3, leads_to = $4 WHERE environment_id = $1 AND id = $2`
+/** Writes to which scenarios the passes of the version lead. */
+const LEAD = `UPDATE scenarios SET leads_to = $3 WHERE environment_id = $1 AND id = $2`
 /**
  * Writes to scenarios which passes lead to them. The revision changes with it, so that calls that have read the scenario
  * before are decided again.
@@ -68,19 +68,13 @@ const FOLLOW = `UPDATE scenarios t SET version = t.version, follows = f.follows
   ) f
   WHERE t.environment_id = $1 AND t.id = f.id AND t.follows IS DISTINCT FROM f.follows`
 
-export interface ScheduleOptions {
-  /** Passes over the phases that have begun: they began before the service published phases. */
-  readonly passOver?: boolean
-}
-
 /** Schedules the seasons of a version, within the transaction that makes it the current one. It holds the lock. */
 export async function scheduleSeasons(
   client: Pick<ClientBase, 'query'>,
   { environmentId, scenarioId }: ScenarioRef,
-  { version, definition }: { readonly version: number; readonly definition: Definition | null },
-  { passOver = false }: ScheduleOptions = {},
+  definition: Definition,
 ): Promise<void> {
-  const passes = [...(definition?.nodes ?? [])].flatMap(([nodeId, node]) =>
+  const passes = [...definition.nodes].flatMap(([nodeId, node]) =>
     node.type === 'battle-pass' ? [[nodeId, node] as const] : [],
   )
   const phases = passes.flatMap(([nodeId, pass]: readonly [string, PassNode]) =>
@@ -92,10 +86,9 @@ export async function scheduleSeasons(
     phases.map(({ nodeId }) => nodeId),
     phases.map(({ phase }) => phase),
     phases.map(({ at }) => at),
-    passOver,
   ])
   const settled = passes.flatMap(([nodeId, pass]) =>
-    definition && isSettled(definition, pass) && pass.claimUntil ? [{ nodeId, claimUntil: pass.claimUntil }] : [],
+    isSettled(definition, pass) && pass.claimUntil ? [{ nodeId, claimUntil: pass.claimUntil }] : [],
   )
   await client.query(SCHEDULE_SETTLEMENTS, [
     environmentId,
@@ -104,7 +97,7 @@ export async function scheduleSeasons(
     settled.map(({ claimUntil }) => claimUntil),
   ])
   const leadsTo = passes.flatMap(([nodeId, { next }]) => (next?.scenarioId ? [[nodeId, next.scenarioId]] : []))
-  await client.query(MARK, [environmentId, scenarioId, version, leadsTo.length > 0 ? JSON.stringify(leadsTo) : null])
+  await client.query(LEAD, [environmentId, scenarioId, leadsTo.length > 0 ? JSON.stringify(leadsTo) : null])
   await client.query(FOLLOW, [environmentId])
   await writeBoosts(client, environmentId, scenarioId)
   await writeClock(client, environmentId, scenarioId)

@@ -122,7 +122,7 @@ export async function publishWithin(
        RETURNING version, definition, published_at`,
     [...key, version, text],
   )
-  await scheduleSeasons(client, ref, { version, definition: parsed.definition })
+  await scheduleSeasons(client, ref, parsed.definition)
   let auditId: string | null = null
   await endDrafts(client, ref, text)
   if (publisher) {

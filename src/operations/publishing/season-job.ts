@@ -1,16 +1,14 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import { type Background, repeatInBackground } from '../../base/background.ts'
 import { inTransaction } from '../../db/transaction.ts'
 import { gameNow, LATEST_NOW } from '../../game/clock/game-clock.ts'
 import { SEASONS_LOCK } from '../../game/clock/lock-seasons.ts'
-import { parseDefinition } from '../../game/definition/parse.ts'
 import { PHASES } from '../../game/definition/season.ts'
-import { scheduleSeasons } from '../../game/seasons/season-schedule.ts'
 import { publishDue } from './scheduled.ts'
 
 /** How often an instance looks for phases that have begun. */
 const LOOK_EVERY_MS = 1_000
-/** Phases that are published in one transaction, and versions that are scheduled in one. */
+/** Phases that are published in one transaction. */
 const MOST = 100
 
 /** Phases that have begun by the clock of their environment, and were not published. */
@@ -18,16 +16,9 @@ const DUE = `season_phases p JOIN environments e ON e.id = p.environment_id
   WHERE p.told_at IS NULL AND p.starts_at <= ${LATEST_NOW} AND p.starts_at <= ${gameNow('e')}`
 const LOOK = {
   name: 'seasons-look',
-  text: `SELECT EXISTS (SELECT FROM ${DUE})
-    OR EXISTS (SELECT FROM scenarios WHERE scheduled_version IS DISTINCT FROM version) AS due`,
+  text: `SELECT EXISTS (SELECT FROM ${DUE}) AS due`,
 }
 const LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS held'
-/** A version before a publication that runs now is left alone: the publication schedules its own. */
-const UNSCHEDULED = `SELECT s.environment_id, s.id, s.version, s.scheduled_version, v.definition
-  FROM scenarios s LEFT JOIN scenario_versions v
-    ON v.environment_id = s.environment_id AND v.scenario_id = s.id AND v.version = s.version
-  WHERE s.scheduled_version IS DISTINCT FROM s.version ORDER BY s.environment_id, s.id LIMIT ${MOST}
-  FOR UPDATE OF s SKIP LOCKED`
 /** Events are numbered in the order of their ids, which is that of the rows here. */
 const PUBLISH = `WITH due AS (
     SELECT p.environment_id, p.scenario_id, p.node_id, p.phase FROM ${DUE}
@@ -76,26 +67,7 @@ export async function publishPhases(pool: Pool): Promise<void> {
     isLeft = await inTransaction(pool, async (client) => {
       const { rows } = await client.query<{ held: boolean }>(LOCK, [SEASONS_LOCK])
       if (!rows[0]?.held) return false
-      const scheduled = await scheduleOthers(client)
       const { rowCount: published } = await client.query(PUBLISH, [PHASES])
-      return scheduled === MOST || published === MOST
+      return published === MOST
     })
-}
-
-/** Schedules versions that an earlier release has published. Returns how many. */
-async function scheduleOthers(client: PoolClient): Promise<number> {
-  const { rows } = await client.query<{
-    environment_id: string
-    id: string
-    version: number
-    /** Null when the scenario is from before phases were published. */
-    scheduled_version: number | null
-    definition: string | null
-  }>(UNSCHEDULED)
-  for (const { environment_id: environmentId, id: scenarioId, version, scheduled_version, definition } of rows) {
-    const parsed = parseDefinition(definition ?? '', { isStored: true })
-    const seasons = { version, definition: parsed.ok ? parsed.definition : null }
-    await scheduleSeasons(client, { environmentId, scenarioId }, seasons, { passOver: scheduled_version === null })
-  }
-  return rows.length
 }

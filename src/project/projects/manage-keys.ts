@@ -101,16 +101,9 @@ export async function requireOtherAdmin(
   projectId: string,
   keyIds: readonly string[],
 ): Promise<void> {
-  // A key of single sign-on is a way in for admins where a group of admins has it. From before groups had their own, a key
-  // with the role admin can be that of groups with other roles.
+  // The key of a group of single sign-on has the role of the group.
   const { rows } = await client.query<{ id: string }>(
-    `WITH groups AS (
-       SELECT coalesce(one->>'keyId', s.key_id::text)::uuid AS key_id, one->>'role' AS role
-       FROM single_sign_ons s, jsonb_array_elements(s.groups::jsonb) one WHERE s.project_id = $1
-     )
-     SELECT k.id FROM platform_keys k WHERE k.project_id = $1 AND k.role = 'admin' AND k.revoked_at IS NULL
-       AND (NOT EXISTS (SELECT FROM groups g WHERE g.key_id = k.id)
-         OR EXISTS (SELECT FROM groups g WHERE g.key_id = k.id AND g.role = 'admin'))`,
+    `SELECT id FROM platform_keys WHERE project_id = $1 AND role = 'admin' AND revoked_at IS NULL`,
     [projectId],
   )
   if (rows.length === 0 || rows.some(({ id }) => !keyIds.includes(id))) return

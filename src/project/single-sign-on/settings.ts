@@ -46,18 +46,13 @@ export const isOn = ({ validKeyIds }: Pick<SignOnSettings, 'validKeyIds'>): bool
 export const redirectUriOf = ({ consoleUrl, projectId }: Pick<SignOnSettings, 'consoleUrl' | 'projectId'>): string =>
   `${consoleUrl}/sign-on/callback/${projectId}`
 
-/** A group that was set before groups had keys has that of the settings. */
 const KEYS = `SELECT k.id FROM jsonb_array_elements(s.groups::jsonb) one
-  JOIN platform_keys k ON k.id = coalesce(one->>'keyId', s.key_id::text)::uuid WHERE k.revoked_at IS NULL`
-const COLUMNS = `s.project_id AS "projectId", s.key_id AS "keyId", s.title, s.issuer, s.client_id AS "clientId",
-  s.client_secret AS "clientSecret", s.console_url AS "consoleUrl", s.scopes, s.groups_claim AS "groupsClaim",
+  JOIN platform_keys k ON k.id = (one->>'keyId')::uuid WHERE k.revoked_at IS NULL`
+const COLUMNS = `s.project_id AS "projectId", s.title, s.issuer, s.client_id AS "clientId", s.client_secret AS "clientSecret", s.console_url AS "consoleUrl", s.scopes, s.groups_claim AS "groupsClaim",
   s.groups, s.session_hours AS "sessionHours", s.updated_at AS "updatedAt", ARRAY(${KEYS}) AS "validKeyIds"`
 
-type Row = Omit<SignOnSettings, 'groups'> & { readonly keyId: string; readonly groups: string }
-const settingsOf = ({ groups, keyId, ...row }: Row): SignOnSettings => ({
-  ...row,
-  groups: (JSON.parse(groups) as SignOnGroup[]).map((one) => ({ ...one, keyId: one.keyId ?? keyId })),
-})
+type Row = Omit<SignOnSettings, 'groups'> & { readonly groups: string }
+const settingsOf = ({ groups, ...row }: Row): SignOnSettings => ({ ...row, groups: JSON.parse(groups) })
 
 export async function readSignOn(pool: Pool | ClientBase, projectId: string): Promise<SignOnSettings | null> {
   const { rows } = await pool.query<Row>(`SELECT ${COLUMNS} FROM single_sign_ons s WHERE s.project_id = $1`, [
@@ -146,16 +141,15 @@ export async function setSignOn(
       withKeys.push({ group, role, keyId })
     }
     await client.query(
-      `INSERT INTO single_sign_ons (project_id, key_id, title, issuer, client_id, client_secret, console_url, scopes,
+      `INSERT INTO single_sign_ons (project_id, title, issuer, client_id, client_secret, console_url, scopes,
          groups_claim, groups, session_hours)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-       ON CONFLICT (project_id) DO UPDATE SET key_id = excluded.key_id, title = excluded.title,
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       ON CONFLICT (project_id) DO UPDATE SET title = excluded.title,
          issuer = excluded.issuer, client_id = excluded.client_id, client_secret = excluded.client_secret,
          console_url = excluded.console_url, scopes = excluded.scopes, groups_claim = excluded.groups_claim,
          groups = excluded.groups, session_hours = excluded.session_hours, updated_at = now()`,
       [
         projectId,
-        withKeys[0]?.keyId,
         asked.title,
         issuer,
         asked.clientId,

@@ -1,1 +1,0 @@
-SELECT "validate_bound"('xp_ledger', 'id');

@@ -1,1 +1,0 @@
-SELECT "partition_table"('xp_ledger', 'id');

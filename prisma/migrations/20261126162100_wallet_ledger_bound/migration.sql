@@ -1,2 +1,0 @@
--- The first of three steps: see 20261126160000_time_partitions.
-SELECT "bound_table"('wallet_ledger', 'id');

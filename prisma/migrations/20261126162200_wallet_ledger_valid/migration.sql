@@ -1,1 +1,0 @@
-SELECT "validate_bound"('wallet_ledger', 'id');

@@ -1,1 +1,0 @@
-SELECT "partition_table"('wallet_ledger', 'id');

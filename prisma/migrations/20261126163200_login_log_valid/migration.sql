@@ -1,1 +1,0 @@
-SELECT "validate_bound"('login_log', 'id');

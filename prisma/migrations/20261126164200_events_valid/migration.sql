@@ -1,1 +1,0 @@
-SELECT "validate_bound"('events', 'occurred_at');

@@ -1,1 +1,0 @@
-SELECT "partition_table"('events', 'occurred_at');

@@ -1,1 +1,0 @@
-ALTER TABLE "environments" VALIDATE CONSTRAINT "environments_clock_check";

@@ -1,1 +1,0 @@
-ALTER TABLE "platform_keys" VALIDATE CONSTRAINT "platform_keys_role_check";
