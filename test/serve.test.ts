@@ -5,9 +5,12 @@ import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startEmbeddedPostgres } from '../src/db/embedded.ts'
+import { migrate } from '../src/db/migrate.ts'
 import { BUNDLE } from './harness/bundle.ts'
 import { clusterOf, removeDataDir } from './harness/data-dir.ts'
 import { buildService } from './harness/service.ts'
+import { execute } from './harness/sql.ts'
 import { until } from './harness/until.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -220,6 +223,25 @@ test.skipIf(!isRoot || process.platform !== 'linux')(
     }
   },
 )
+
+test('a start on the database of a build before 0.2.0 is one sentence with the command that removes it, and the next start makes a new one', async () => {
+  dataDir = await makeFolder()
+  const { url, stop } = await startEmbeddedPostgres({ dataDir })
+  await migrate(url)
+  await execute(url, "UPDATE _prisma_migrations SET migration_name = '20261121000000_init'")
+  await stop()
+  for (const MIGRATE_ON_START of ['true', 'false']) {
+    const refused = spawnHere({ MIGRATE_ON_START })
+    expect(await refused.closed).toEqual([1, null])
+    const cluster = await clusterOf(dataDir)
+    const said = `Tierway could not start: the database in ${cluster} was made by a build before 0.2.0, and no version can migrate it: remove it, with all that is in it: rm -r ${cluster}`
+    expect(refused.said().trim().split('\n').at(-1)).toContain(`"msg":"${said}"`)
+    expect(refused.said()).not.toContain('    at ')
+    expect(await hasPostgres()).toBe(false)
+  }
+  expect(spawnSync('rm', ['-r', await clusterOf(dataDir)]).status).toBe(0)
+  expect(await logIn(await startHere())).toBe(200)
+})
 
 test('services in one folder share its database and its demo; a start that cannot listen names the variable and leaves them running; the last one to stop, by SIGHUP at the end of its terminal, ends the database', async () => {
   const first = await startHere()

@@ -43,10 +43,10 @@ export async function createReadiness(
         incompatibilityOf(pool),
         whyNotDurable(),
       ])
-      if (incompatibility !== undefined) warn(incompatibility, 'not ready: a later version has changed the database')
       // A stop may have begun while the database was read.
       if (isStopping()) return 'this instance is stopping'
       if (pending.length > 0) return 'migrations are pending: run `npx tierway migrate`'
+      if (incompatibility !== undefined) warn(incompatibility, 'not ready: a later version has changed the database')
       return incompatibility ?? fault
     },
     whyReadOnly: async (): Promise<string | undefined> =>

@@ -100,7 +100,7 @@ async function start(
   process.on('SIGINT', stop)
   process.on('SIGHUP', stop)
 
-  const { app, shareDemo, close } = await opening
+  const { app, folder, shareDemo, close } = await opening
   let freePort: (() => Promise<void>) | undefined
   try {
     if (config.migrateOnStart) {
@@ -115,12 +115,13 @@ async function start(
       await refuseUnsafe(app)
       reason = 'the database is being migrated'
       await migrate(app.pool, {
+        folder,
         onApplied: (name) => log.info(`migrated ${name}`),
         onWait: (line) => log.warn(line),
       })
     } else {
       // An unreachable database is no reason to end: `/readyz` asks again.
-      await Promise.all([requireCompatible(app.pool), refuseUnsafe(app)]).catch((error) => {
+      await Promise.all([requireCompatible(app.pool, folder), refuseUnsafe(app)]).catch((error) => {
         if (error instanceof IncompatibleError || error instanceof ConfigError || poolerFault(error) !== undefined)
           throw error
       })
@@ -218,12 +219,13 @@ async function open(config: Config, log: Logger) {
       tokenKeys,
       secretsKeys,
       // The demo is in the embedded database, which production refuses.
-      readDemo: database.embedded ? () => readDemo(config.dataDir) : undefined,
+      readDemo: database.folder !== null ? () => readDemo(config.dataDir) : undefined,
     })
     app = opened
-    if (database.embedded) operator = await startDemoOperator()
+    if (database.folder !== null) operator = await startDemoOperator()
     return {
       app: opened,
+      folder: database.folder,
       /** The demo of the embedded database, once this service answers at the address. */
       async shareDemo(baseUrl: string): Promise<Demo | undefined> {
         if (!operator) return undefined

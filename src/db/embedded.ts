@@ -37,6 +37,8 @@ const RETRY_MS = 250
 export interface EmbeddedPostgres {
   /** `postgres://tierway:<password>@127.0.0.1:<port>/tierway?sslmode=disable`, a superuser's. */
   readonly url: string
+  /** The folder of the cluster. */
+  readonly folder: string
   /** This start has made the cluster. */
   readonly initialised: boolean
   /** The server was already running. */
@@ -77,7 +79,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
       return next.client
     }
     const stop = leaving(home, use(client, port, password, restart), () => child)
-    return { url: urlOf(port, password), initialised, reused, stop }
+    return { url: urlOf(port, password), folder: home.cluster, initialised, reused, stop }
   }
 
   const deadline = performance.now() + START_DEADLINE_MS

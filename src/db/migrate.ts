@@ -40,6 +40,8 @@ interface Migration {
 export interface MigrateOptions {
   /** In Prisma's form: `<time>_<name>/migration.sql`, applied in the order of the names. */
   readonly directory?: string
+  /** The folder of the embedded database, for the advice of a refusal. */
+  readonly folder?: string | null
   readonly onApplied?: (name: string) => void
   /** Called with a line for people while another session keeps the migration waiting. */
   readonly onWait?: OnWait
@@ -50,15 +52,14 @@ type LookFor = (client: pg.ClientBase) => Promise<LockLookout>
 
 /**
  * Brings the database up to date, each migration in a transaction together with its record, or outside a transaction if
- * its first line says so. Returns the names of the
- * applied ones. Each migration is applied once, even when many processes start at once. Refuses a database that is not
- * in UTF-8, a migration that was edited after it was applied, and one that Prisma left unfinished. Leaves unknown
- * migrations alone, so that an older instance runs beside a newer one during a rolling update, unless the database needs
- * a later version.
+ * its first line says so. Returns the names of the applied ones. Each migration is applied once, even when many processes
+ * start at once. Refuses a database that is not in UTF-8 or was made by a build before the first migration, a migration
+ * that was edited after it was applied, and one that Prisma left unfinished. Leaves unknown migrations alone, so that an
+ * older instance runs beside a newer one during a rolling update, unless the database needs a later version.
  */
 export async function migrate(
   database: pg.Pool | string,
-  { directory = MIGRATIONS, onApplied = () => {}, onWait = () => {} }: MigrateOptions = {},
+  { directory = MIGRATIONS, folder = null, onApplied = () => {}, onWait = () => {} }: MigrateOptions = {},
 ): Promise<string[]> {
   const migrations = await readMigrations(directory)
   const lookFor: LookFor = async (client) => {
@@ -70,7 +71,7 @@ export async function migrate(
     await client.query("SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)")
     await requireUtf8(client)
     await takeTurn(client, onWait)
-    await requireCompatible(client)
+    await requireCompatible(client, folder)
     await client.query(CREATE_TABLE)
     const applied = await readApplied(client)
     const names: string[] = []

@@ -9,7 +9,8 @@ import { createPool } from './pool.ts'
 export interface Database {
   readonly url: string
   readonly ca: string | null
-  readonly embedded: boolean
+  /** The folder of an embedded server's database; null for another server. */
+  readonly folder: string | null
   /** Stops an embedded server, unless another process uses it. Returns whether one does. */
   stop(): Promise<{ readonly inUse: boolean }>
 }
@@ -20,14 +21,14 @@ export async function openDatabase(
   onProgress?: (message: string) => void,
 ): Promise<Database> {
   if (databaseUrl !== null)
-    return { url: databaseUrl, ca: databaseCa, embedded: false, stop: async () => ({ inUse: false }) }
-  const { url, stop } = await startEmbeddedPostgres({ dataDir, ...(onProgress && { onProgress }) }).catch(
+    return { url: databaseUrl, ca: databaseCa, folder: null, stop: async () => ({ inUse: false }) }
+  const { url, folder, stop } = await startEmbeddedPostgres({ dataDir, ...(onProgress && { onProgress }) }).catch(
     async (error) => {
       if (error instanceof DataDirError) throw new ConfigError([`TIERWAY_DATA_DIR: ${error.message}`])
       throw (await faultOfFiles(error, dataDir)) ?? error
     },
   )
-  return { url, ca: null, embedded: true, stop }
+  return { url, ca: null, folder, stop }
 }
 
 /** Uses the database of a running service; without one, starts the embedded Postgres and stops it afterwards. */
@@ -38,7 +39,7 @@ export async function withDatabase<T>(
   const database = await openDatabase(config)
   const pool = createPool({ ...database, connections: 4, onError: () => {} })
   try {
-    if (database.embedded) await migrate(pool)
+    if (database.folder !== null) await migrate(pool, { folder: database.folder })
     return await work(pool, database)
   } finally {
     await pool.end()

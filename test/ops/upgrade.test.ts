@@ -237,6 +237,45 @@ describe('a version that must not run on the database (docs/operations.md, Rolli
       await changed.drop()
     }
   })
+
+  it('refuses the database of a build before 0.2.0 in one sentence, at its start and as it migrates', async () => {
+    const old = await createDatabase()
+    const env = { ...world.env, DATABASE_URL: old.url }
+    try {
+      await execute(old.url, "UPDATE _prisma_migrations SET migration_name = '20261121000000_init'")
+      const reason =
+        'the database was made by a build before 0.2.0, and no version can migrate it: set DATABASE_URL to an empty one'
+      for (const MIGRATE_ON_START of ['true', 'false']) {
+        const refused = spawnService({ ...env, MIGRATE_ON_START })
+        expect(await refused.exited).toEqual({ code: 1, signal: null })
+        const last = refused.output.trim().split('\n').at(-1) ?? ''
+        expect(JSON.parse(last).msg).toBe(`Tierway could not start: ${reason}`)
+      }
+      const { exited, output } = startCommandLine(['migrate'], env)
+      expect([await exited, output]).toEqual([[1, null], { out: '', error: `${reason}\n` }])
+    } finally {
+      await old.drop()
+    }
+  })
+
+  it('says that migrations are pending before it says that it must not run', async () => {
+    const changed = await createDatabase()
+    const env = { ...world.env, DATABASE_URL: changed.url }
+    try {
+      const running = await start(env)
+      await execute(
+        changed.url,
+        `INSERT INTO compatibility VALUES (${COMPATIBILITY + 1}, '9.1.0'); DELETE FROM _prisma_migrations`,
+      )
+      expect(await readiness(running)).toEqual({
+        status: 503,
+        reason: 'migrations are pending: run `npx tierway migrate`',
+      })
+      expect(running.output).not.toContain('a later version has changed the database')
+    } finally {
+      await changed.drop()
+    }
+  })
 })
 
 /** Several databases are written at once, on one machine. */
