@@ -547,7 +547,7 @@ export interface RunResponse {
   readonly active: readonly EnteredNode[]
   /** The last plan, for a client that lost an answer. */
   readonly plan: ExecutionPlan | null
-  /** The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded. */
+  /** The reason why the run was cancelled. Null for any other run. */
   readonly cause: 'cancelled by support' | 'definition changed' | null
 }
 

@@ -88,9 +88,7 @@ export async function shareDemo(url: string, options: SeedOptions, onTaken: () =
 export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: SeedOptions): Promise<Demo> {
   const known = await readDemo(dataDir)
   const there = known && (await isThere(pool, known)) ? known : await createDemo(pool)
-  // A demo of version 0.1.0 has no ranked season.
-  await ensureScenario(pool, there.environmentId, RANKED, rankedSeason())
-  const demo = { ...there, rankedScenarioId: RANKED, baseUrl }
+  const demo = { ...there, baseUrl }
   await setOperator(pool, secrets, demo, operator)
   await mkdir(dataDir, { recursive: true })
   // Moved into place as a whole: a reader never sees half of it.
@@ -100,18 +98,13 @@ export async function seedDemo({ pool, secrets, dataDir, baseUrl, operator }: Se
   return demo
 }
 
-/** Publishes a season, unless the scenario exists. */
-export async function ensureScenario(
-  pool: Pool,
-  environmentId: string,
-  scenarioId: string,
-  definition = demoSeason(),
-): Promise<void> {
+/** Publishes the season of the demo, unless the scenario exists. */
+export async function ensureScenario(pool: Pool, environmentId: string, scenarioId: string): Promise<void> {
   try {
     await readScenario(pool, { environmentId, scenarioId }, null)
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind !== 'scenarioNotFound') throw error
-    await publishScenario(pool, { environmentId, scenarioId }, definition)
+    await publishScenario(pool, { environmentId, scenarioId }, demoSeason())
   }
 }
 
@@ -139,13 +132,14 @@ async function setOperator(
   )
 }
 
-async function createDemo(pool: Pool): Promise<Omit<Demo, 'baseUrl' | 'rankedScenarioId'>> {
+async function createDemo(pool: Pool): Promise<Omit<Demo, 'baseUrl'>> {
   const { projectId, environments } = await createProject(pool, {
     name: 'Demo',
     environments: [ENVIRONMENT, 'staging'],
   })
   const environmentId = environments.get(ENVIRONMENT) ?? ''
   await publishScenario(pool, { environmentId, scenarioId: SCENARIO }, demoSeason())
+  await publishScenario(pool, { environmentId, scenarioId: RANKED }, rankedSeason())
   const sdk = await createSdkKey(pool, environmentId)
   const platform = await createPlatformKey(pool, projectId, 'admin')
   return {
@@ -155,6 +149,7 @@ async function createDemo(pool: Pool): Promise<Omit<Demo, 'baseUrl' | 'rankedSce
     sdkKey: sdk.key,
     platformKey: platform.key,
     scenarioId: SCENARIO,
+    rankedScenarioId: RANKED,
     passNodeId: 'pass',
     customData: { player: 'demo' },
   }

@@ -19,7 +19,7 @@ export const agree = (one: number | null, other: number | null): boolean =>
 
 /** The cursor of a point of an environment's stream: an opaque text. */
 export function printCursor(environmentId: string, { position, at }: StreamPoint): string {
-  // Earlier versions ignore the fourth part.
+  // The fourth part may be missing.
   return Buffer.from(`1:${environmentId}:${position}${at === null ? '' : `:${at}`}`).toString('base64url')
 }
 

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { Refusal } from '../base/errors.ts'
-import { freeze } from '../base/frozen-json.ts'
+import { freeze, thaw } from '../base/frozen-json.ts'
 import type { Json } from '../base/json.ts'
 import { json, nullable, text, writeOnly } from './columns.ts'
-import { withBoostsApart } from './earlier-answers.ts'
 import type { Group, Steps } from './group.ts'
 import { keyOf, type One, type Player, type PlayerRef } from './player.ts'
 import { table } from './table.ts'
@@ -42,8 +41,6 @@ export interface Once<Outcome> {
   readonly operation: string
   /** 1 to 255 characters; without one the command just runs. */
   readonly key: string | null | undefined
-  /** The key that an earlier version gave to the same request, if it was another one. */
-  readonly earlierKey?: string
   /** The request. The same key with another request is refused. */
   readonly request: Json
   /** Refuses callers that must not even get a stored answer. */
@@ -88,8 +85,7 @@ export const askAnswers = (player: Player, operations: readonly string[]) =>
 
 /**
  * Forgets the stored answers of what a command undoes, so that their keys do not repeat a success that no longer holds.
- * Ask for the answers first, in a transaction, as rows are removed. Answers that an earlier version stored do not say
- * what they are about, and stay.
+ * Ask for the answers first, in a transaction, as rows are removed. Answers that are about nothing stay.
  */
 export function forgetAnswers(
   player: Player,
@@ -115,20 +111,18 @@ interface Keyed<Outcome> {
 }
 
 function* decideKeyed<Outcome>(group: Group, { command, player, once, key }: Keyed<Outcome>): Steps<Outcome | Refusal> {
-  const { operation, earlierKey } = once
+  const { operation } = once
   const decision = command.decide(group)
   const place = keyOf(operation, key)
-  const { slot, earlier, formers } = yield* group.rowsBefore(decision, () => {
-    const own = group.player(player)
-    const slot = own.one(storedAnswer, place)
-    const earlier = earlierKey === undefined ? undefined : own.one(storedAnswer, keyOf(operation, earlierKey))
-    return { slot, earlier, formers: player.formers && askFormers(group, player, place) }
-  })
+  const { slot, formers } = yield* group.rowsBefore(decision, () => ({
+    slot: group.player(player).one(storedAnswer, place),
+    formers: player.formers && askFormers(group, player, place),
+  }))
   const request = hash('sha256', freeze(once.request), 'base64url')
-  const stored = slot.value ?? earlier?.value
+  const stored = slot.value
   if (stored) {
     if (once.admit) yield* once.admit(group)
-    if (stored.request === request) return withBoostsApart(stored.response) as Outcome
+    if (stored.request === request) return thaw(stored.response) as Outcome
     if (once.reused) return once.reused()
     throw new Refusal('idempotencyKeyReused')
   }

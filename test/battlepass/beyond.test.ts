@@ -343,13 +343,6 @@ describe('bonus tiers of a day', () => {
     await publish({ ...BONUS, perDay: 1 }, {}, pass.place.scenarioId)
     await pass.claim(2, 'bonus')
     expect(JSON.parse((await stateOf(pass)) ?? '')).toMatchObject({ claims: { count: 1 } })
-    // As an instance of an earlier version writes a pass: it names its columns.
-    await game.app.pool.query(
-      `INSERT INTO passes (environment_id, player_id, scenario_id, node_id, xp, level, premium_owned)
-       SELECT environment_id, player_id, scenario_id, node_id, 600, level, premium_owned FROM passes WHERE player_id = $1
-       ON CONFLICT (environment_id, player_id, scenario_id, node_id) DO UPDATE SET xp = excluded.xp`,
-      [pass.player.playerId],
-    )
     await pass.xp(100)
     expect((await pass.claim(3, 'bonus')).body).toEqual(claimRefused('daily limit reached'))
   })

@@ -266,18 +266,6 @@ describe('the key of a call', () => {
     expect(new Set(await Promise.all(players.map(xpOf)))).toEqual(new Set(['100']))
   })
 
-  it('is that of the version before, which numbered the grants', async () => {
-    const player = await game.player()
-    const key = newKey()
-    const { body } = await give([grantOf(by(player))], key)
-    await game.app.pool.query(`UPDATE idempotency_keys SET key = $1 WHERE operation = 'server.xp' AND player_id = $2`, [
-      `0/${key}`,
-      player.playerId,
-    ])
-    expect((await give([grantOf(by(player))], key)).body).toEqual(body)
-    expect(await xpOf(player)).toBe('100')
-  })
-
   describe('of a player who has the identity of another one by now', () => {
     const SUBJECT = { provider: 'custom', subject: 'anew' }
     const bind = ({ playerId }: TestPlayer, { subject } = SUBJECT) =>

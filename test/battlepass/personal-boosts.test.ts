@@ -164,26 +164,6 @@ describe('a personal boost as a reward', () => {
     ])
   })
 
-  it('is read out of an answer and a plan that were stored with it among the rewards', async () => {
-    const pass = await begin(SEASON)
-    const { text } = await pass.claim(1, 'free', { 'idempotency-key': 'one' })
-    const { pool } = game.app
-    const [asset, own] = [
-      '{"amount":{"$int":"1"},"currency":"gold","itemId":null}',
-      '{"amount":{"$int":"1"},"currency":null,"itemId":null,"boost":{"percent":100,"minutes":60}}',
-    ]
-    const stored = `{"success":true,"alreadyClaimed":false,"error":null,"granted":[${asset},${own}]}`
-    const plan = `{"runId":"${pass.runId}","status":"active","crossed":[],"entered":[],"granted":[${own},${asset}]}`
-    await pool.query('UPDATE idempotency_keys SET response = $2 WHERE player_id = $1', [pass.player.playerId, stored])
-    await pool.query('UPDATE runs SET plan = $2 WHERE player_id = $1', [pass.player.playerId, plan])
-    expect((await pass.claim(1, 'free', { 'idempotency-key': 'one' })).text).toBe(text)
-    const { body } = await pass.player.post('/sdk/v1/scenarios/run', { runId: pass.runId })
-    expect(body.plan).toMatchObject({
-      granted: [{ amount: 1, currency: 'gold' }],
-      boosts: [{ percent: 100, minutes: 60 }],
-    })
-  })
-
   it('is told as the own one among those that run', async () => {
     const pass = await begin(SEASON)
     const { player, place } = pass

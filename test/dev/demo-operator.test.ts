@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -93,18 +93,6 @@ describe('the studio of the demo', () => {
     demo = await seed()
     expect(demo).toMatchObject({ projectId, sdkKey, platformKey })
     expect(await playerOf({ player: 'ada' })).toEqual(before)
-  })
-
-  it('gives the demo of an earlier version its ranked season', async () => {
-    const { rankedScenarioId, ...earlier } = demo
-    await writeFile(join(dataDir, 'demo.json'), JSON.stringify(earlier))
-    for (const table of ['scenario_versions WHERE scenario_id', 'scenarios WHERE id'])
-      await game.app.pool.query(`DELETE FROM ${table} = $1 AND environment_id = $2`, ['ranked-1', demo.environmentId])
-    expect(await seed()).toEqual(demo)
-    const path = `/platform/v1/projects/${demo.projectId}/scenarios/${rankedScenarioId}?environment=${demo.environment}`
-    const headers = { authorization: `Bearer ${demo.platformKey}` }
-    const { body } = await game.request('GET', path, { headers })
-    expect(body).toMatchObject({ version: 1, definition: { nodes: { 2: { data: { xp: { from: 'server' } } } } } })
   })
 
   it('does not replace a provider that was set instead of it', async () => {

@@ -1,6 +1,6 @@
 import { printCursor, readEnvironmentId } from '../../src/events/cursor.ts'
 
-/** The cursor of a position, without the time of its event, as earlier versions printed it. */
+/** The cursor of a position, without the time of its event. */
 export const cursorAt = (environmentId: string, position: bigint | number): string =>
   printCursor(environmentId, { position: BigInt(position), at: null })
 

@@ -289,13 +289,13 @@ describe('storeLevels', () => {
     await auditBooks(game.app.pool)
   })
 
-  it('leaves a pass that version 0.1 wrote out of lists of other levels, and the next call lists it again', async () => {
+  it('leaves a pass with another level than the stored one out of lists, and the next call lists it again', async () => {
     await publish('older', apart(100))
     const ann = await play('older', 400)
     await publish('older', apart(1_000))
     await ann.xp(600)
     await store('older')
-    // Version 0.1 does not know `current_level`, and leaves it as it was before the grant.
+    // As by hand.
     await game.app.pool.query('UPDATE passes SET current_level = 1 WHERE player_id = $1', [ann.id])
     expect(await levelsOf(ann, 'older')).toEqual(all(2))
     expect([await listed('older', { levelTo: 1 }), await listed('older', { levelFrom: 2 })]).toEqual([[], []])

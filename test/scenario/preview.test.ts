@@ -75,7 +75,7 @@ async function preview(
   return counted
 }
 
-/** Writes states of players without any rule: earlier versions and support may have led to them. */
+/** Writes states of players without any rule: edits and support may have led to them. */
 async function play(scenarioId: string, { passes, runs }: Played): Promise<void> {
   const at = [game.environmentId, scenarioId]
   await inTransaction(game.app.pool, async (client) => {

@@ -3,10 +3,10 @@ import { passNode, scenario } from '../harness/definitions.ts'
 import { type Game, startGame, type TestPlayer } from '../harness/game.ts'
 import { documentOf, rootFields } from '../serve/graphql/documents.ts'
 
-// Answers that are stored under idempotency keys live for seven days, so those of the version before are answered by this
+// Answers that are stored under idempotency keys live for seven days, so those of the release before are answered by this
 // one. Each must still be an answer of its call: with every member that REST and GraphQL promise.
 
-/** What version 0.1.0 stored, with `$int` for integers of 64 bits, and `$raw` for JSON as it was published. */
+/** Answers of games that ask for nothing beyond the contract, as they are stored: with `$int` for integers of 64 bits, and `$raw` for JSON as it was published. */
 const STORED = {
   start:
     '{"runId":"RUN","resumed":false,"plan":{"runId":"RUN","status":"active","crossed":[{"nodeId":"start","handle":"onStart"}],"entered":[{"nodeId":"start","type":"start","data":{"$raw":"{}"}}],"granted":[{"amount":{"$int":"1000"},"currency":"gems","itemId":null}]}}',
@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(() => game.stop())
 
-/** Makes a call with a key, and puts what an earlier version stored into the place of its answer. */
+/** Makes a call with a key, and puts such an answer into the place of its own. */
 async function storedEarlier(operation: Operation, player: TestPlayer): Promise<{ runId: string; body: object }> {
   const { path, body: own } = CALLS[operation]
   const runId = operation === 'start' ? undefined : await player.start('season')
@@ -55,7 +55,7 @@ async function storedEarlier(operation: Operation, player: TestPlayer): Promise<
   return { runId: runId ?? first.body.runId, body }
 }
 
-describe('an answer that version 0.1.0 stored under an idempotency key', () => {
+describe('an answer that is stored under an idempotency key with the members of the contract alone', () => {
   it.each(Object.keys(STORED) as Operation[])(
     'is an answer of the call over REST and GraphQL: %s',
     async (operation) => {

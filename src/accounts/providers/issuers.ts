@@ -126,7 +126,7 @@ export async function findIssuer(
     const claims = { subjectClaim, nicknameClaim, maxAgeSeconds }
     return { issuer, issuers: [issuer], audiences, jwksUrl, algorithms: ALGORITHMS, ...claims }
   }
-  // A block from before such logins has other members.
+  // A block may have other members, and then is no issuer.
   const platform = PLATFORM_KINDS.find((one) => one === kind)
   if (platform === undefined || !isPlatformEnabled(settings)) return undefined
   const { clientIds } = platformIssuer.read(new JsonSource(settings))

@@ -69,8 +69,6 @@ export interface GivenXp {
   /** The row of the ledger. Default: a new id. */
   readonly entryId?: string
   readonly reference?: string | null
-  /** The key that an earlier version gave to the call. */
-  readonly earlierKey?: string
 }
 
 /**
@@ -85,10 +83,9 @@ export function addXp(ref: PlayerRef, input: AddXp, given: GivenXp = { origin: '
 export function addServerXp(
   ref: PlayerRef,
   input: Omit<AddXp, 'runId'> & { readonly runId: string | null },
-  given: Pick<GivenXp, 'reference' | 'earlierKey'>,
+  { reference }: Pick<GivenXp, 'reference'>,
 ): Command<AddXpResult> {
-  const { reference, earlierKey } = given
-  return xpCommand(ref, input, { origin: 'server', reference, earlierKey }, 'server.xp')
+  return xpCommand(ref, input, { origin: 'server', reference }, 'server.xp')
 }
 
 function xpCommand(
@@ -98,14 +95,13 @@ function xpCommand(
   operation: string,
 ): Command<AddXpResult> {
   const { scenarioId, nodeId, runId, amount, source, idempotencyKey: key } = input
-  const { origin, entryId, reference, earlierKey } = given
+  const { origin, entryId, reference } = given
   const sent = { scenarioId, nodeId, amount, source, origin }
   return {
     player: ref,
     once: {
       operation,
       key,
-      earlierKey,
       request:
         reference === undefined
           ? { scenarioId, nodeId, runId, amount, source }

@@ -88,11 +88,7 @@ export function claimTier(ref: PlayerRef, input: ClaimTier): Command<ClaimResult
     once: {
       operation: 'claim',
       key,
-      // Without a choice it is the request of earlier versions, whose answers may be stored.
-      request:
-        choice === null
-          ? { scenarioId, nodeId, runId, level, track }
-          : { scenarioId, nodeId, runId, level, track, choice },
+      request: { scenarioId, nodeId, runId, level, track, choice },
       admit: (group) => admitActive(group, ref),
       tookEffect: ({ success }) => success,
       about: (_result, group) => aboutClaim(group, ref, input),

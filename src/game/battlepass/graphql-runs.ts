@@ -27,8 +27,7 @@ export const RunCauseEnum = enumType('RunCause', RUN_CAUSES, {
     'definition changed': 'An edit removed all of its active nodes, and the player started again.',
   },
 })
-const CAUSE_DESCRIPTION =
-  'The reason why it was cancelled. Null for any other run, and for one that was cancelled before causes were recorded.'
+const CAUSE_DESCRIPTION = 'The reason why it was cancelled. Null for any other run.'
 
 answerType('CrossedHandle', crossedHandle)
 answerType('EnteredNode', enteredNodeAnswer)

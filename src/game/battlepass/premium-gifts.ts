@@ -31,9 +31,9 @@ export const askPremiumGift = ({ player, scenarioId, node }: PassHandle): One<Pr
 export const notePremiumGift = (pass: PassHandle, reference: string): void =>
   askPremiumGift(pass).set({ scenarioId: pass.scenarioId, nodeId: pass.node.id, reference })
 
-/** Whether premium that a player owns may be of this reference. Gifts of earlier versions have no row. */
+/** Whether premium that a player owns is of this reference. */
 export const isGiftOf = (pass: PassHandle, reference: string): boolean =>
-  (askPremiumGift(pass).value?.reference ?? reference) === reference
+  askPremiumGift(pass).value?.reference === reference
 
 /** Gives premium without its price. Ask for the claims, and for what gave it, first. */
 export function givePremium(group: Group, pass: PassHandle, reference: string): void {

@@ -118,20 +118,15 @@ const NOTHING = { level: null, xp: null, leveledUp: null, maxLevel: null, plan: 
 
 type Giver = Pick<ServerRequest<unknown>, 'service' | 'caller'>
 
-interface Keys {
-  readonly idempotencyKey: string
-  readonly earlierKey: string
-}
-
 /** Makes one grant. A player without a run gets one first, in a transaction of its own, which may be repeated. */
 async function give(
   { service, caller }: Giver,
   player: PlayerRef,
   grant: Grant,
-  { idempotencyKey, earlierKey }: Keys,
+  idempotencyKey: string,
 ): Promise<AddXpResult> {
   const { player: _player, start, reference, ...input } = grant
-  const command = addServerXp(player, { ...input, idempotencyKey }, { reference, earlierKey })
+  const command = addServerXp(player, { ...input, idempotencyKey }, { reference })
   return service.runAs(caller, command).catch(async (error) => {
     const hasNoRun = error instanceof Refusal && error.kind === 'runNotFound' && grant.runId === null
     if (!hasNoRun || !start) throw error
@@ -145,9 +140,9 @@ async function give(
  * pass, source and reference, and its number among those that are equal in these, which are numbered by their amounts:
  * neither the order of a call nor what is missing in it matters.
  */
-function keysOf(key: string, grants: readonly Grant[], players: readonly (PlayerRef | null)[]): readonly Keys[] {
+function keysOf(key: string, grants: readonly Grant[], players: readonly (PlayerRef | null)[]): readonly string[] {
   const numbers = new Map<string, number>()
-  const keys: Keys[] = []
+  const keys: string[] = []
   const places = [...grants.keys()].sort((a, b) => byAmount(grants[a] as Grant, grants[b] as Grant))
   for (const place of places) {
     const { scenarioId, nodeId, source, reference } = grants[place] as Grant
@@ -155,11 +150,7 @@ function keysOf(key: string, grants: readonly Grant[], players: readonly (Player
     const mine = `${players[place]?.playerId}${name}`
     const number = numbers.get(mine) ?? 0
     numbers.set(mine, number + 1)
-    keys[place] = {
-      idempotencyKey: hash('sha256', `${number}${name}`, 'base64url'),
-      // Versions up to this one numbered the grants of a call. The next release does not look for it.
-      earlierKey: `${place}/${key}`,
-    }
+    keys[place] = hash('sha256', `${number}${name}`, 'base64url')
   }
   return keys
 }
@@ -184,7 +175,7 @@ export const grantXpCall = serverCall({
         errors: GRANT_ERRORS,
         nothing: NOTHING,
         // Each grant is atomic, and remembered for its player.
-        run: (player, place) => give({ service, caller }, player, grants[place] as Grant, keys[place] as Keys),
+        run: (player, place) => give({ service, caller }, player, grants[place] as Grant, keys[place] as string),
       }),
     }
   },

@@ -22,8 +22,7 @@ export const runAnswer = answer(
     plan: out.orNull(executionPlan, 'The last plan, for a client that lost an answer.'),
     cause: out.orNull(
       out.oneOf(RUN_CAUSES, {
-        description:
-          'The reason why the run was cancelled. Null for any other run, and for a run that was cancelled before causes were recorded.',
+        description: 'The reason why the run was cancelled. Null for any other run.',
       }),
     ),
   },

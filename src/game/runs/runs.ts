@@ -4,7 +4,6 @@ import { Stream } from '../../events/append.ts'
 import { askStatus, requireActive } from '../../players/player-status.ts'
 import { type Column, exactJson, json, named, nullable, text, uuid, writeOnly } from '../../transactions/columns.ts'
 import { askAnswers, forgetAnswers } from '../../transactions/command.ts'
-import { withBoostsApart } from '../../transactions/earlier-answers.ts'
 import type { Group, Steps } from '../../transactions/group.ts'
 import type { One, Player, PlayerRef } from '../../transactions/player.ts'
 import { table } from '../../transactions/table.ts'
@@ -25,7 +24,7 @@ export const runs = table('runs', {
     /** Ids of the nodes that were entered and not left. */
     active: json<readonly string[]>(),
     // The plan contains the data of the entered nodes, so it is large, and read only when it is asked for.
-    plan: writeOnly(nullable(exactJson<ExecutionPlan>(withBoostsApart))),
+    plan: writeOnly(nullable(exactJson<ExecutionPlan>())),
     cause: nullable(text) as Column<RunCause | null>,
   },
   kind: 'state',
@@ -43,7 +42,7 @@ export interface Run {
   readonly scenarioId: string
   readonly status: RunStatus
   readonly active: readonly string[]
-  /** Null unless the run is cancelled, and for runs that were cancelled before causes were recorded. */
+  /** Null unless the run is cancelled. */
   readonly cause: RunCause | null
 }
 

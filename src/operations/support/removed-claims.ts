@@ -1,7 +1,7 @@
 import { freeze, thaw } from '../../base/frozen-json.ts'
 import type { Json } from '../../base/json.ts'
-import { type ClaimRow, NO_RUN, type NodeInput, type PassHandle } from '../../game/battlepass/passes.ts'
-import { type Claimable, type ClaimKey, type Granted, readTierKey, tierKey } from '../../game/definition/definition.ts'
+import type { ClaimRow, NodeInput, PassHandle } from '../../game/battlepass/passes.ts'
+import { type Claimable, type ClaimKey, type Granted, tierKey } from '../../game/definition/definition.ts'
 import type { Group } from '../../transactions/group.ts'
 import type { Undone } from './support-action.ts'
 
@@ -17,20 +17,15 @@ export const shownClaims = (pass: PassHandle, tiers: readonly ClaimKey[]): Json 
     return row ? [{ level: row.level, track: row.track, runId: row.runId, granted: freeze(row.granted as Json) }] : []
   })
 
-/** The claims that an action removed, from its entry. Those of earlier versions say only which. */
+/** The claims that an action removed, from its entry. */
 export function removedClaims(undone: Undone | null): readonly RemovedClaim[] {
-  if (!undone) return []
-  const { scenarioId, nodeId, level, track, claimed, claims, claimedTiers } = undone.before
-  const at = { scenarioId, nodeId }
-  if (claims)
-    return (claims as readonly (Claimable & { granted: string; runId: string })[]).map((claim) => ({
-      ...at,
-      ...claim,
-      granted: thaw(claim.granted) as readonly Granted[],
-    }))
-  const tiers =
-    claimed === true ? [{ level, track } as Claimable] : ((claimedTiers ?? []) as ClaimKey[]).map(readTierKey)
-  return tiers.map((tier) => ({ ...at, ...tier, granted: [], runId: NO_RUN }))
+  const { scenarioId, nodeId, claims } = undone?.before ?? {}
+  return ((claims ?? []) as readonly (Claimable & { granted: string; runId: string })[]).map((claim) => ({
+    scenarioId,
+    nodeId,
+    ...claim,
+    granted: thaw(claim.granted) as readonly Granted[],
+  }))
 }
 
 /** Restores claims of a pass, or of one tier of it, that nobody has made again. Returns them. */

@@ -59,7 +59,7 @@ function aboutStanding(standing: Standing | null): { readonly [name: string]: Js
   return { status: statusOf(standing), ...(found && aboutBan(found)) }
 }
 
-/** What a ban has beyond the plain one, which has no members: its calls of before have the same request. */
+/** What a ban has beyond the plain one, which has no members. */
 const aboutBan = ({ kind, until, reason }: Ban): { readonly [name: string]: Json } => ({
   ...(kind !== PLAIN.kind && { kind }),
   ...(until && { until: until.toISOString() }),
