@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,8 +8,9 @@ import { VERSION } from '../../src/base/version.ts'
 import { COMPATIBILITY } from '../../src/db/compatibility.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { startCommandLine } from '../harness/command-line.ts'
-import { createDatabase, type TestDatabase } from '../harness/database.ts'
+import { createDatabase } from '../harness/database.ts'
 import { season } from '../harness/definitions.ts'
+import { type MigrationTexts, NEXT, offlineParts, ownMigrations, writeMigrations } from '../harness/next-migrations.ts'
 import { createNextVersion, type NextVersion } from '../harness/next-version.ts'
 import {
   post,
@@ -24,24 +25,10 @@ import { execute, openPool } from '../harness/sql.ts'
 import { until } from '../harness/until.ts'
 import { openWorld } from '../harness/world.ts'
 
-/** Changes that a later release can make to tables that this one reads and writes all the time. */
-const SQL = `
-ALTER TABLE "passes" ADD COLUMN "streak" INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE "players" ADD COLUMN "clan" TEXT;
-ALTER TABLE "wallets" ADD COLUMN "held" BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE "streams" ADD COLUMN "shard" INTEGER;
-CREATE INDEX "players_clan_idx" ON "players" ("environment_id", "clan");
-CREATE TABLE "clans" ("environment_id" UUID NOT NULL, "name" TEXT NOT NULL, PRIMARY KEY ("environment_id", "name"));
-`
-const INDEX_SQL = `-- Runs outside a transaction.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS "passes_streak_idx" ON "passes" ("environment_id", "streak");
-`
 const PLAYERS = 4
 /** The pause of a player between two calls. */
 const REST_MS = 10
-const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url)
-const names = (await readdir(DIRECTORY)).filter((name) => !name.endsWith('.toml'))
-const sqlOf = (name: string): Promise<string> => readFile(new URL(`${name}/migration.sql`, DIRECTORY), 'utf8')
+const { first, online } = await ownMigrations()
 const place = { scenarioId: 'season', nodeId: 'pass' }
 
 let world: World
@@ -53,10 +40,7 @@ const started: Service[] = []
 beforeAll(async () => {
   world = await openWorld()
   await world.publish('season', season({ levels: [0, 100, 200, 100_000] }))
-  next = await createNextVersion(SQL)
-  const index = join(next.root, 'prisma/migrations/20991231000001_index')
-  await mkdir(index)
-  await writeFile(join(index, 'migration.sql'), INDEX_SQL)
+  next = await createNextVersion(NEXT)
 })
 afterAll(async () => {
   for (const service of started) await stopService(service)
@@ -157,7 +141,7 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
     expect(after.baseUrl).toBe('')
     await reader.end()
     await until('the later version is ready', () => after.baseUrl !== '')
-    expect(after.output).toContain(`migrated ${next.migration}`)
+    for (const name of Object.keys(NEXT)) expect(after.output).toContain(`migrated ${name}`)
     instances = [before, after]
     await goesOn()
     expect(await Promise.all(instances.map(isReady))).toEqual([true, true])
@@ -202,7 +186,7 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
         [0, null],
         [0, null],
       ])
-      expect(migrations.map(({ output }) => output.out).join('')).toContain(next.migration)
+      expect(migrations.map(({ output }) => output.out).join('')).toContain(Object.keys(NEXT)[0])
       await until('it is ready', () => isReady(service))
       await stopService(service)
     } finally {
@@ -211,30 +195,39 @@ describe('an update, instance by instance (docs/operations.md, Updates)', () => 
   })
 })
 
+/** It does not start, whether it would migrate or not, nor migrate. */
+async function expectRefused(env: Readonly<Record<string, string>>, reason: string): Promise<void> {
+  for (const MIGRATE_ON_START of ['true', 'false']) {
+    const refused = spawnService({ ...env, MIGRATE_ON_START })
+    expect(await refused.exited).toEqual({ code: 1, signal: null })
+    const last = refused.output.trim().split('\n').at(-1) ?? ''
+    expect(JSON.parse(last).msg).toBe(`Tierway could not start: ${reason}`)
+  }
+  const { exited, output } = startCommandLine(['migrate'], env)
+  expect([await exited, output]).toEqual([[1, null], { out: '', error: `${reason}\n` }])
+}
+
 describe('a version that must not run on the database (docs/operations.md, Rolling back)', () => {
-  it('is not ready in words while it runs, does not start, and does not migrate', async () => {
+  it('is not ready in words once a later version has migrated, does not start, and does not migrate', async () => {
     const changed = await createDatabase()
     const env = { ...world.env, DATABASE_URL: changed.url }
+    const raised = `INSERT INTO "compatibility" VALUES (${COMPATIBILITY + 1}, '9.1.0');`
+    const later = await createNextVersion({ ...NEXT, '20991231000700_raised': raised }, COMPATIBILITY + 1)
     try {
       const running = await start(env)
       expect(await readiness(running)).toEqual({ status: 200 })
-      await execute(changed.url, `INSERT INTO compatibility VALUES (${COMPATIBILITY + 1}, '9.1.0')`)
+      const beside = await start(env, later.root)
+      expect(await readiness(beside)).toEqual({ status: 200 })
       const reason = `this is Tierway ${VERSION}, and the database needs 9.1.0 or later: start that version, or restore a backup from before the update`
       expect(await readiness(running)).toEqual({ status: 503, reason })
       await until('the log says so', () =>
         running.output.includes('not ready: a later version has changed the database'),
       )
-
-      for (const MIGRATE_ON_START of ['true', 'false']) {
-        const refused = spawnService({ ...env, MIGRATE_ON_START })
-        expect(await refused.exited).toEqual({ code: 1, signal: null })
-        const last = refused.output.trim().split('\n').at(-1) ?? ''
-        expect(JSON.parse(last).msg).toBe(`Tierway could not start: ${reason}`)
-      }
-      const { exited, output } = startCommandLine(['migrate'], env)
-      expect([await exited, output]).toEqual([[1, null], { out: '', error: `${reason}\n` }])
+      await expectRefused(env, reason)
+      await stopService(beside)
     } finally {
       await changed.drop()
+      await later.remove()
     }
   })
 
@@ -245,14 +238,7 @@ describe('a version that must not run on the database (docs/operations.md, Rolli
       await execute(old.url, "UPDATE _prisma_migrations SET migration_name = '20261121000000_init'")
       const reason =
         'the database was made by a build before 0.2.0, and no version can migrate it: set DATABASE_URL to an empty one'
-      for (const MIGRATE_ON_START of ['true', 'false']) {
-        const refused = spawnService({ ...env, MIGRATE_ON_START })
-        expect(await refused.exited).toEqual({ code: 1, signal: null })
-        const last = refused.output.trim().split('\n').at(-1) ?? ''
-        expect(JSON.parse(last).msg).toBe(`Tierway could not start: ${reason}`)
-      }
-      const { exited, output } = startCommandLine(['migrate'], env)
-      expect([await exited, output]).toEqual([[1, null], { out: '', error: `${reason}\n` }])
+      await expectRefused(env, reason)
     } finally {
       await old.drop()
     }
@@ -278,24 +264,23 @@ describe('a version that must not run on the database (docs/operations.md, Rolli
   })
 })
 
-/** Several databases are written at once, on one machine. */
 const WRITES_EVERY_MS = 50
-/** So many databases are updated at once: each waits most of the time for a lock that a backup holds. */
-const LANES = 8
 
-/** The migrations that are written for an update without a stop. */
-const isOnline = (name: string): boolean => name >= '20261125'
-
-/** Applies migrations one by one, each beside a backup that ends once the migration has waited for it. */
-async function updateBehindBackups(
-  { url, drop }: TestDatabase,
-  migrations: readonly string[],
-  migrateAlone: (url: string, migrations: readonly string[], onWait: () => void) => Promise<string[]>,
-): Promise<void> {
+/** Applies migrations to the first schema, one by one, each beside a backup that ends once it was waited for. */
+async function updateBehindBackups(migrations: MigrationTexts): Promise<void> {
+  const { url, drop } = await createDatabase()
   const pool = openPool(url)
+  const folder = await mkdtemp(join(tmpdir(), 'tierway-online-'))
   let reader: pg.Client | undefined
+  const apply = async (name: string, sql: string, onWait?: () => void): Promise<string[]> => {
+    const directory = join(folder, name)
+    await writeMigrations(directory, { [name]: sql })
+    return migrate(url, { directory, ...(onWait && { onWait }) })
+  }
   try {
-    for (const name of migrations) {
+    await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+    for (const [name, sql] of Object.entries(first)) await apply(name, sql)
+    for (const [name, sql] of Object.entries(migrations)) {
       const tables = await pool.query(
         "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations'",
       )
@@ -315,7 +300,7 @@ async function updateBehindBackups(
       load.catch(() => undefined)
       const backup = await openReader(url)
       reader = backup
-      expect(await migrateAlone(url, [name], () => void backup.end())).toEqual([name])
+      expect(await apply(name, sql, () => void backup.end())).toEqual([name])
       await backup.end()
       isOver = true
       await load
@@ -324,65 +309,35 @@ async function updateBehindBackups(
     await reader?.end().catch(() => undefined)
     await pool.end()
     await drop()
+    await rm(folder, { recursive: true })
   }
 }
 
-describe('migrations', () => {
-  it('each keep no write waiting for two seconds behind a backup', async () => {
-    const online = names.filter(isOnline)
-    const folder = await mkdtemp(join(tmpdir(), 'tierway-online-'))
-    const migrateAlone = async (url: string, migrations: readonly string[], onWait?: () => void) => {
-      const directory = await mkdtemp(join(folder, 'some-'))
-      for (const name of migrations) await cp(new URL(name, DIRECTORY), join(directory, name), { recursive: true })
-      return migrate(url, { directory, ...(onWait && { onWait }) })
-    }
-    // The schemas before the migrations of each lane, made by a run that nothing holds up.
-    const base = await createDatabase()
-    const lanes: Promise<void>[] = []
-    try {
-      await execute(base.url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-      await migrateAlone(
-        base.url,
-        names.filter((name) => !isOnline(name)),
-      )
-      const size = Math.ceil(online.length / LANES)
-      for (let first = 0; first < online.length; first += size) {
-        const own = online.slice(first, first + size)
-        const lane = updateBehindBackups(await createDatabase(base.url), own, migrateAlone)
-        lane.catch(() => undefined)
-        lanes.push(lane)
-        await migrateAlone(base.url, own)
-      }
-      await Promise.all(lanes)
-    } finally {
-      await Promise.allSettled(lanes)
-      await base.drop()
-      await rm(folder, { recursive: true })
-    }
+describe('migrations after the first one, and made-up ones', () => {
+  it('each keep no write waiting for two seconds behind a backup', () => updateBehindBackups({ ...online, ...NEXT }))
+
+  it('fail this check when they hold a lock for longer', async () => {
+    const slow = { '20991231000000_slow': 'ALTER TABLE "passes" ADD COLUMN "streak" INTEGER; SELECT pg_sleep(3);' }
+    await expect(updateBehindBackups(slow)).rejects.toThrow('20991231000000_slow keeps a write waiting')
   })
 
-  it('change at most one table each that existed before, and build its indexes concurrently', async () => {
-    for (const name of names.filter(isOnline)) {
-      const sql = (await sqlOf(name)).replace(/--.*$/gm, '')
-      const made = new Set([...sql.matchAll(/CREATE TABLE "(\w+)"/g)].map(([, table]) => table))
-      const named = (pattern: RegExp) =>
-        [...sql.matchAll(pattern)].flatMap(([, table]) => (made.has(table) ? [] : [table]))
-      const blocking = named(/CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY)[^;]*? ON "(\w+)"/g)
-      const changed = new Set(named(/(?:ALTER TABLE|CREATE TRIGGER [^;]*? ON|REFERENCES) "(\w+)"/g))
-      expect([name, blocking, changed.size <= 1]).toEqual([name, [], true])
-    }
-  })
+  it.each(Object.entries({ ...online, ...NEXT }))(
+    'change at most one table that existed before, build its indexes concurrently, and take nothing away: %s',
+    (_name, sql) => {
+      expect(offlineParts(sql)).toEqual([])
+    },
+  )
 
-  it('drop and rename no table and no column, so that earlier versions keep working', async () => {
-    expect(names.length).toBeGreaterThan(20)
-    for (const name of names) {
-      const sql = await sqlOf(name)
-      // Its function renames a table and gives the name to the parent that the table gets (test/db/partitioning.test.ts).
-      if (name.endsWith('_time_partitions')) continue
-      expect([name, /\b(DROP\s+(TABLE|COLUMN)|RENAME\s)/i.exec(sql.replace(/--.*$/gm, ''))?.[0]]).toEqual([
-        name,
-        undefined,
-      ])
-    }
+  it.each([
+    ['CREATE INDEX "passes_xp_idx" ON "passes" ("xp");', ['builds an index that blocks writes of passes']],
+    [
+      'ALTER TABLE "passes" ADD COLUMN "a" INTEGER; CREATE TABLE "b" ("id" UUID REFERENCES "players" ("id"));',
+      ['changes several tables: passes, players'],
+    ],
+    ['ALTER TABLE "passes" DROP COLUMN "xp";', ['takes away what earlier releases use: DROP COLUMN']],
+    ['ALTER TABLE "passes" RENAME TO "p";', ['takes away what earlier releases use: RENAME']],
+    ['DROP TABLE "passes";', ['takes away what earlier releases use: DROP TABLE']],
+  ])('fail this check otherwise: %s', (sql, parts) => {
+    expect(offlineParts(sql)).toEqual(parts)
   })
 })
