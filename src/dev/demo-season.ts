@@ -191,7 +191,11 @@ async function createStage(demo: Demo, options: StageOptions): Promise<Stage> {
   const known = environments.find(({ name }: Body) => name === ENVIRONMENT)
   if (!known) await admin(demo, 'createEnvironment', { name: ENVIRONMENT }, 'environment { name }')
   await inEnvironment(demo, 'setAuthProviders', { authProviders: { device: { enabled: true } } }, 'auditEntry { id }')
-  const key = await inEnvironment(demo, 'createSdkKey', { label: REASON }, 'key sdkKey { id }')
+  const { createSdkKey: key } = await asAdmin(
+    demo,
+    'mutation ($input: CreateEnvironmentKeyInput!) { createSdkKey(input: $input) { key sdkKey { id } } }',
+    { input: { environment: ENVIRONMENT, label: REASON, reason: REASON } },
+  )
   // A later run continues from where the last one was, so that its seasons are new.
   const from = new Date(Math.max(Date.now(), Date.parse(known?.clock?.now ?? 0)))
   const start = mondayAfter(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1, 8))
@@ -316,7 +320,8 @@ class Stage {
   async close(): Promise<void> {
     this.stop()
     await this.setClock({ rate: 1 })
-    await admin(this.demo, 'revokeSdkKey', { id: this.key.sdkKey.id }, 'sdkKey { id }')
+    const query = 'mutation ($input: RevokeEnvironmentKeyInput!) { revokeSdkKey(input: $input) { sdkKey { id } } }'
+    await asAdmin(this.demo, query, { input: { id: this.key.sdkKey.id, reason: REASON } })
   }
 
   private async setClock(input: object): Promise<void> {
