@@ -209,11 +209,11 @@ describe('an operator token', () => {
   })
 
   it.each([
-    ['Platform', { role: nameOf('admin') }],
-    ['Server', { environment: 'production' }],
-  ])('creates no %s key, which would outlive it', async (kind, of) => {
+    ['Platform', 'CreatePlatformKeyInput', { role: nameOf('admin') }],
+    ['Server', 'CreateEnvironmentKeyInput', { environment: 'production' }],
+  ])('creates no %s key, which would outlive it', async (kind, type, of) => {
     const { key: by } = await newOperator(game.app.pool, game.projectId, 'admin')
-    const document = `mutation ($input: Create${kind}KeyInput!) { create${kind}Key(input: $input) { key } }`
+    const document = `mutation ($input: ${type}!) { create${kind}Key(input: $input) { key } }`
     const input = { ...of, reason: 'test' }
     for (const role of ['operator', 'admin'] as const)
       expect(codeOf(await game.graphql(await tokenOf(by, role), document, { input }))).toBe('FORBIDDEN')

@@ -14,10 +14,9 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** Creates a database for one test: a migrated one, or a copy of the one at a URL, to which no session is connected. */
-export async function createDatabase(copied?: string): Promise<TestDatabase> {
-  const { url: admin, template: migrated } = inject('postgres')
-  const template = copied === undefined ? migrated : new URL(copied).pathname.slice(1)
+/** Creates a migrated database for one test. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const { url: admin, template } = inject('postgres')
   const name = `tierway_test_${randomBytes(8).toString('hex')}`
   await persist(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   const url = new URL(admin)
