@@ -8,6 +8,7 @@ import { type Answer, type Game, startGame, times } from '../harness/game.ts'
 import { AUDIENCE, startIssuer, type TestIssuer } from '../harness/issuer.ts'
 import { settled } from '../harness/settled.ts'
 import { outcomeOfGraphql, outcomeOfRest } from '../harness/surfaces.ts'
+import { inputTypeOf } from '../serve/graphql/documents.ts'
 
 // Logins and links by ID tokens: of Google, Apple, and issuers that a studio has added.
 
@@ -101,12 +102,11 @@ const SURFACES: readonly [string, (kind: string, body: object) => Promise<unknow
     'GraphQL',
     async (kind, body) => {
       const name = `login${kind[0]?.toUpperCase()}${kind.slice(1)}`
-      const type = `L${name.slice(1)}Input`
       const input = kind === 'oidc' ? { provider: 'studio', ...body } : body
       return outcomeOfGraphql(
         await game.graphql(
           { 'x-sdk-key': game.sdkKey },
-          `mutation ($input: ${type}!) { ${name}(input: $input) { accessToken refreshToken } }`,
+          `mutation ($input: ${inputTypeOf(name)}!) { ${name}(input: $input) { accessToken refreshToken } }`,
           { input },
         ),
       )
