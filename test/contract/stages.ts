@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { inject } from 'vitest'
 import { createPlatformKey, createSdkKey } from '../../src/callers/keys.ts'
 import { createProject } from '../../src/callers/projects.ts'
 import { createDatabase } from '../harness/database.ts'
@@ -58,9 +57,7 @@ export const versionIn = (root: string): Build => ({
 
 /** A build with a database and keys of its own, which it makes by its commands. */
 export async function openBuild(build: Build, settle = settled): Promise<OpenStage> {
-  const empty = new URL(inject('postgres').url)
-  empty.pathname = '/template0'
-  const database = await createDatabase(empty.href)
+  const database = await createDatabase('template0')
   const env = { DATABASE_URL: database.url, WEBHOOK_PRIVATE_ADDRESSES: 'allow', ...(await generateKeys()) }
   const command = async (...words: string[]) => JSON.parse(await build.command([...words, '--json'], env))
   await command('migrate')

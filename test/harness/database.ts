@@ -14,9 +14,9 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** Creates a migrated database for one test. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const { url: admin, template } = inject('postgres')
+/** Creates a database for one test: a migrated one, or an empty one of `template0`. */
+export async function createDatabase(template = inject('postgres').template): Promise<TestDatabase> {
+  const { url: admin } = inject('postgres')
   const name = `tierway_test_${randomBytes(8).toString('hex')}`
   await persist(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   const url = new URL(admin)
