@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { play } from '../contract/play.ts'
 import { type OpenStage, openBuild } from '../contract/stages.ts'
 import { call } from '../harness/call.ts'
@@ -81,5 +82,26 @@ describe.skipIf(withoutImages !== '')(`${withoutImages}the image`, () => {
       },
       BUILD_DEADLINE_MS,
     )
+  })
+})
+
+describe('the Compose files', () => {
+  const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+  const [demo, production] = [parse(read('compose.demo.yaml')), parse(read('compose.yaml'))]
+
+  it('set variables that the service knows', () => {
+    const known = new Set([...read('.env.example').matchAll(/^#? ?([A-Z_]+)=/gm)].map(([, name]) => name))
+    for (const name of Object.keys(production.services.tierway.environment)) expect(known).toContain(name)
+  })
+
+  it('keep the demo in the volume, at the port and by the stage that the Dockerfile has', () => {
+    const [, stage = ''] = /^FROM \S+ AS demo$([\s\S]*?)^FROM/m.exec(read('Dockerfile')) ?? []
+    const [, folder] = /TIERWAY_DATA_DIR=(\S+)/.exec(stage) ?? []
+    expect(demo.services.demo).toMatchObject({
+      ...{ build: { context: '.', target: 'demo' }, volumes: [`data:${folder}`] },
+      // Its keys are printed: nobody else may reach it.
+      ports: ['127.0.0.1:4000:4000'],
+    })
+    expect(stage).toContain(`VOLUME ${folder}\nEXPOSE 4000\n`)
   })
 })
