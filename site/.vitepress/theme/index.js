@@ -1,0 +1,2 @@
+// The other theme loads its font from the network.
+export { default } from 'vitepress/theme-without-fonts'
